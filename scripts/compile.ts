@@ -5,8 +5,12 @@
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-/** The repository's root: what `entrypoint` and every output path are relative to. */
+/** The repository's root. */
 export const ROOT = join(import.meta.dir, "..");
+
+const MAIN = join(ROOT, "src/main.ts");
+/** Programs that the daemon starts as threads of its own: the bundler does not find them by itself. */
+const THREADS = [join(ROOT, "src/registry/manifest-worker.ts")];
 
 export type CompileRequest = {
   /** Absolute path of the executable to write. */
@@ -17,8 +21,6 @@ export type CompileRequest = {
     /** Absolute path of that platform's Bun, fetched and checked beforehand, so that the build downloads nothing. */
     readonly runtime: string;
   };
-  /** What to compile; the daemon unless a measurement or a test asks for something else. */
-  readonly entrypoint?: string;
   /** Departures from the released options, for measuring what each of them is worth. */
   readonly variant?: { readonly bytecode?: boolean; readonly minify?: boolean };
 };
@@ -29,13 +31,14 @@ export type CompileRequest = {
  * @throws {Error} with the bundler's messages, one a line; nothing is left at `outfile` then.
  */
 export async function compile(request: CompileRequest): Promise<void> {
-  const { outfile, cross, entrypoint = join(ROOT, "src/main.ts"), variant = {} } = request;
+  const { outfile, cross, variant = {} } = request;
   await mkdir(dirname(outfile), { recursive: true });
   // A running daemon keeps the old file; writing over it in place would fail with "text file busy".
   await rm(outfile, { force: true });
   const built = await Bun.build({
-    entrypoints: [entrypoint],
-    root: ROOT,
+    entrypoints: [MAIN, ...THREADS],
+    // Flat, because the bundled code looks for its threads beside itself.
+    naming: { entry: "[name].[ext]" },
     target: "bun",
     format: "esm",
     minify: variant.minify ?? true,
