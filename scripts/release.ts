@@ -13,7 +13,7 @@ import { JIT_ENTITLEMENTS } from "./release/entitlements.ts";
 import { signAdHoc } from "./release/macho-sign.ts";
 import { faultsAgainst, verifyMachO } from "./release/macho-verify.ts";
 import { failure, type Outcome, success } from "./release/outcome.ts";
-import { checkPinnedVersion, fetchRuntime } from "./release/runtime.ts";
+import { checkPinnedVersion, fetchRuntime, runtimePath } from "./release/runtime.ts";
 import { runnersFor, smoke } from "./release/smoke.ts";
 import { type Staging, stageRelease } from "./release/staging.ts";
 import { runSteps, type Step } from "./release/steps.ts";
@@ -30,26 +30,40 @@ const IDENTIFIER = "mur-roost";
 /** What the verifier must find, said apart from what the signer was told to write. */
 const EXPECTED_SIGNATURE = {
   identifier: IDENTIFIER,
+  team: "",
   version: 0x20400,
   flags: 0x2,
   pageSize: 4096,
   entitlements: JIT_ENTITLEMENTS,
 };
 
-function stepsFor(
+/** Every runtime is fetched and checked before anything is built from one. */
+function runtimeStep(target: ReleaseTarget, staging: Staging, interrupted: AbortSignal): Step {
+  return {
+    target: target.platform,
+    name: "runtime",
+    run: async () => {
+      const fetched = await fetchRuntime(target, runtimeDirectory(target, staging), interrupted);
+      return fetched.ok ? success(`${fetched.value}, SHA-512 as pinned`) : fetched;
+    },
+  };
+}
+
+function runtimeDirectory(target: ReleaseTarget, { work }: Staging): string {
+  return join(work, "runtimes", target.platform);
+}
+
+function buildSteps(
   target: ReleaseTarget,
-  { files, work }: Staging,
+  staging: Staging,
   interrupted: AbortSignal,
   buildTwice: boolean,
 ): readonly Step[] {
-  const runtime = join(work, "runtimes", target.platform);
+  const { files, work } = staging;
+  const runtime = runtimePath(runtimeDirectory(target, staging));
   const file = join(files, releaseFileName(VERSION, target));
   const step = (name: string, run: Step["run"]): Step => ({ target: target.platform, name, run });
   return [
-    step("runtime", async () => {
-      const fetched = await fetchRuntime(target, runtime, interrupted);
-      return fetched.ok ? success(`${fetched.value.coordinate}, SHA-512 as pinned`) : fetched;
-    }),
     step("build", async () => {
       const built = await build(target, runtime, file, join(work, "first"));
       if (!built.ok) return built;
@@ -79,7 +93,7 @@ async function build(
   const compiled = join(scratch, "mur-roost");
   await compile({
     outfile: compiled,
-    cross: { target: target.bunTarget, runtime: join(runtime, "bun") },
+    cross: { target: target.bunTarget, runtime },
   });
   if (target.format === "mach-o") {
     const signed = signAdHoc(await readFile(compiled), {
@@ -149,7 +163,8 @@ async function main(flags: readonly string[]): Promise<Outcome<undefined>> {
   return await stageRelease(PLACE, (staging) =>
     runSteps(
       [
-        ...TARGETS.flatMap((target) => stepsFor(target, staging, interruption.signal, buildTwice)),
+        ...TARGETS.map((target) => runtimeStep(target, staging, interruption.signal)),
+        ...TARGETS.flatMap((target) => buildSteps(target, staging, interruption.signal, buildTwice)),
         { target: "release", name: "checksums", run: () => writeChecksums(staging) },
       ],
       write,

@@ -9,6 +9,8 @@ import { readEntitlements } from "./entitlements-reader.ts";
 /** What the signature says, and whether the file bears it out. */
 export type SignatureReport = {
   readonly identifier: string;
+  /** The signer's team; empty for an ad-hoc signature. */
+  readonly team: string;
   readonly version: number;
   readonly flags: number;
   readonly pageSize: number;
@@ -24,19 +26,16 @@ export type SignatureReport = {
 };
 
 /** What a release's signatures must say; compared with a report by {@link faultsAgainst}. */
-export type SignatureExpectation = {
-  readonly identifier: string;
-  readonly version: number;
-  readonly flags: number;
-  readonly pageSize: number;
-  readonly entitlements: readonly string[];
-};
+export type SignatureExpectation = Pick<
+  SignatureReport,
+  "identifier" | "team" | "version" | "flags" | "pageSize" | "entitlements"
+>;
 
 /** Everything that is wrong with the signature in itself, and everything that is not as expected. */
 export function faultsAgainst(report: SignatureReport, expected: SignatureExpectation): readonly string[] {
   const faults = [...report.faults];
-  for (const key of ["identifier", "version", "flags", "pageSize"] as const) {
-    if (report[key] !== expected[key]) faults.push(`the ${key} is ${report[key]}, expected ${expected[key]}`);
+  for (const key of ["identifier", "team", "version", "flags", "pageSize"] as const) {
+    if (report[key] !== expected[key]) faults.push(`${key} is '${report[key]}', expected '${expected[key]}'`);
   }
   const carried = [...report.entitlements].sort().join(", ");
   const wanted = [...expected.entitlements].sort().join(", ");
@@ -116,6 +115,12 @@ function checkSignature(file: Uint8Array, view: DataView, commands: Commands): S
     return "the hashes do not fit the code directory";
   }
 
+  // Platform, scatter vector, 64-bit code limit and two spares.
+  if (view.getUint8(at + 38) !== 0 || [40, 44, 52, 56, 60].some((offset) => field(offset) !== 0)) {
+    faults.push("the code directory has something where it should be empty");
+  }
+  const team = field(48) === 0 ? "" : cString(file, at + field(48));
+  if (team === "" && field(48) !== 0) faults.push("the code directory names a team without a name");
   if (codeLimit !== signature.from)
     faults.push(`the code limit is ${codeLimit}, and the content ends at ${signature.from}`);
   if (pages !== Math.floor((codeLimit + pageSize - 1) / pageSize))
@@ -136,14 +141,15 @@ function checkSignature(file: Uint8Array, view: DataView, commands: Commands): S
   if (text === undefined || executableSegment.base !== text.from || executableSegment.limit !== text.to) {
     faults.push("the executable segment is not __TEXT");
   }
-  if ((executableSegment.flags & 1) === 0)
-    faults.push("the executable segment is not marked as the main program's");
+  if (executableSegment.flags !== 1)
+    faults.push("the executable segment is not marked as the main program's, or as more than that");
 
   faults.push(...attachmentFaults(file, view, slots, { hashes, special }));
   const entitlements = readEntitlements(contentOf(file, slots.get(5)), contentOf(file, slots.get(7)));
   if (typeof entitlements === "string") faults.push(entitlements);
   return {
     identifier: cString(file, at + field(20)),
+    team,
     version,
     flags: field(12),
     pageSize,
@@ -256,5 +262,7 @@ function sha256Hex(bytes: Uint8Array): string {
 }
 
 function cString(file: Uint8Array, at: number): string {
-  return new TextDecoder().decode(file.subarray(at, file.indexOf(0, at)));
+  const end = file.indexOf(0, at);
+  if (end < 0) throw new RangeError("a name without an end");
+  return new TextDecoder().decode(file.subarray(at, end));
 }

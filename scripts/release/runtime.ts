@@ -15,6 +15,11 @@ const PIN_FILE = "scripts/release/runtimes.json";
 /** Where the executable stands in the package's tarball. */
 const EXECUTABLE = "package/bin/bun";
 
+/** Where {@link fetchRuntime} leaves the executable. */
+export function runtimePath(directory: string): string {
+  return join(directory, "bun");
+}
+
 /** Bytecode is only good for the Bun that made it, so the runtimes must be the version that compiles. */
 export function checkPinnedVersion(running: string): Outcome<string> {
   if (running === pins.version) return success(running);
@@ -28,13 +33,13 @@ export function checkPinnedVersion(running: string): Outcome<string> {
  *
  * @param directory made if need be; receives the tarball and the executable
  * @param signal stops the download
- * @returns what was checked, and the runtime's path
+ * @returns the package's name and version
  */
 export async function fetchRuntime(
   target: ReleaseTarget,
   directory: string,
   signal: AbortSignal,
-): Promise<Outcome<{ readonly coordinate: string; readonly path: string }>> {
+): Promise<Outcome<string>> {
   const coordinate = `${target.runtimePackage}@${pins.version}`;
   await mkdir(directory, { recursive: true });
   const packing = Bun.spawn(["npm", "pack", coordinate, "--ignore-scripts", "--silent"], {
@@ -48,14 +53,13 @@ export async function fetchRuntime(
   if ((await packing.exited) !== 0) {
     return failure(`'npm pack ${coordinate}' failed: ${complaint.trim() || `exit ${packing.exitCode}`}`);
   }
-  const path = join(directory, "bun");
   const unpacked = await unpackRuntime({
     tarball: join(directory, tarball.trim()),
     pin: pins.sha512[target.runtimePackage],
     coordinate,
-    to: path,
+    to: runtimePath(directory),
   });
-  return unpacked.ok ? success({ coordinate, path }) : unpacked;
+  return unpacked.ok ? success(coordinate) : unpacked;
 }
 
 /**
