@@ -20,6 +20,8 @@ export interface DaemonOptions {
   readonly home: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Kills the daemon, whether it listens yet or not. */
+  readonly signal?: AbortSignal;
   readonly onLine?: (line: string) => void;
 }
 
@@ -33,6 +35,7 @@ export async function startDaemonProcess(options: DaemonOptions): Promise<Daemon
     stderr: "pipe",
     env: { PATH: process.env.PATH ?? "", ...options.env, HOME: options.home },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
+    ...(options.signal !== undefined && { signal: options.signal }),
   });
   let written = "";
   const port = Promise.withResolvers<number>();
