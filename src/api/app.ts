@@ -7,7 +7,7 @@ import type { TObject } from "@sinclair/typebox";
 import { Elysia, status, ValidationError } from "elysia";
 import type { Context, Decision } from "./context.ts";
 import { deregister } from "./deregister.ts";
-import { hasUnreadBody, readJsonBody, refuseForeignCaller } from "./guard.ts";
+import { hasBody, readJsonBody, refuseForeignCaller } from "./guard.ts";
 import { type Refusal, refusalMessage, refusalStatus } from "./refusals.ts";
 import { register } from "./register.ts";
 import {
@@ -34,13 +34,15 @@ const REFUSALS = { 400: Refused, 403: Refused, 404: Refused, 408: Refused, 413: 
 
 export function createApp(context: Context) {
   return new Elysia({ aot: true, strictPath: true, normalize: false, precompile: true })
-    .onRequest(({ request }) => {
+    .onRequest(({ request, set }) => {
+      // Only POST routes read a body; one that stays unread ends the connection with the answer.
+      if (request.method !== "POST" && hasBody(request)) set.headers.connection = "close";
       const refusal = refuseForeignCaller(request.headers);
-      if (refusal) return answerUnread(refusal, request);
+      if (refusal) return answerOutside(refusal, request);
       // The router would answer HEAD where it answers GET.
-      return request.method === "HEAD" ? answerUnread({ kind: "not-found" }, request) : undefined;
+      return request.method === "HEAD" ? answerOutside({ kind: "not-found" }, request) : undefined;
     })
-    .onError(({ error, request }) => answerUnread(refusalOf(error, context), request))
+    .onError(({ error, request }) => answerOutside(refusalOf(error, context), request))
     .get("/health", () => ({}), { response: { 200: HealthAnswer, ...REFUSALS } })
     .post(
       "/spawn",
@@ -95,14 +97,14 @@ function refusalAnswer(refusal: Refusal) {
 }
 
 /**
- * A refusal before the body was read. What is left of it must never be taken for the next request, so such a
- * connection ends with the answer.
+ * A refusal from outside a route's own code. Where a body was not read to its end, what is left of it must never be taken
+ * for the next request: such a connection ends with the answer.
  */
-function answerUnread(refusal: Refusal, request: Request): Response {
-  const headers = hasUnreadBody(request) ? { connection: "close" } : undefined;
+function answerOutside(refusal: Refusal, request: Request): Response {
+  const wasRead = refusal.kind === "bad-body" || !hasBody(request);
   return Response.json(
     { error: refusalMessage(refusal) },
-    { status: refusalStatus(refusal), ...(headers && { headers }) },
+    { status: refusalStatus(refusal), ...(!wasRead && { headers: { connection: "close" } }) },
   );
 }
 
