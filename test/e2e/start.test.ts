@@ -95,7 +95,8 @@ describe("the executable", () => {
       await using host = createHost();
       const daemon = await host.start();
       const socket = connect(daemon.port, "127.0.0.1");
-      await once(socket, "connect");
+      socket.write(`GET /health HTTP/1.1\r\nHost: 127.0.0.1:${daemon.port}\r\n\r\n`);
+      await once(socket, "data");
       const ended = once(socket.resume(), "end");
       expect(await daemon.kill(signal)).toBe(0);
       await ended;
