@@ -4,7 +4,7 @@
  */
 
 import type { TObject } from "@sinclair/typebox";
-import { Elysia, ParseError, status, ValidationError } from "elysia";
+import { Elysia, status, ValidationError } from "elysia";
 import type { Context, Decision } from "./context.ts";
 import { deregister } from "./deregister.ts";
 import { hasUnreadBody, readJsonBody, refuseForeignCaller } from "./guard.ts";
@@ -46,7 +46,8 @@ export function createApp(context: Context) {
       "/spawn",
       async ({ body, headers }) => answer(await spawn(context, body, headers[CREDENTIAL_HEADER])),
       {
-        parse: jsonBody(SpawnBody),
+        parse: "none",
+        transform: jsonBody(SpawnBody),
         body: SpawnBody,
         headers: SpawnHeaders,
         response: { 200: SpawnAnswer, ...REFUSALS },
@@ -56,7 +57,8 @@ export function createApp(context: Context) {
       "/register",
       async ({ body, headers }) => answer(await register(context, body, headers[APPROVAL_HEADER])),
       {
-        parse: jsonBody(RegisterBody),
+        parse: "none",
+        transform: jsonBody(RegisterBody),
         body: RegisterBody,
         headers: RegisterHeaders,
         response: { 200: RegisterAnswer, ...REFUSALS },
@@ -66,7 +68,8 @@ export function createApp(context: Context) {
       "/deregister",
       ({ body, headers }) => answer(deregister(context, body, headers[CREDENTIAL_HEADER])),
       {
-        parse: jsonBody(DeregisterBody),
+        parse: "none",
+        transform: jsonBody(DeregisterBody),
         body: DeregisterBody,
         headers: DeregisterHeaders,
         response: { 200: DeregisterAnswer, ...REFUSALS },
@@ -112,12 +115,12 @@ class RefusedRequest extends Error {
 
 /** Reads a body as JSON whatever its content type says, and names the first field that is not what the schema wants. */
 function jsonBody(schema: TObject) {
-  return async ({ request }: { readonly request: Request }): Promise<unknown> => {
-    const reading = await readJsonBody(request);
+  return async (context: { readonly request: Request; body: unknown }): Promise<void> => {
+    const reading = await readJsonBody(context.request);
     if (!reading.ok) throw new RefusedRequest(reading.refusal);
     const fault = bodyFault(schema, reading.value);
     if (fault !== undefined) throw new RefusedRequest({ kind: "bad-body", what: fault });
-    return reading.value;
+    context.body = reading.value;
   };
 }
 
@@ -138,8 +141,7 @@ function bodyFault(schema: TObject, body: unknown): string | undefined {
 }
 
 function refusalOf(error: unknown, { log }: Context): Refusal {
-  const cause = error instanceof ParseError ? error.cause : error;
-  if (cause instanceof RefusedRequest) return cause.refusal;
+  if (error instanceof RefusedRequest) return error.refusal;
   if (error instanceof Error && "code" in error && error.code === "NOT_FOUND") return { kind: "not-found" };
   if (error instanceof ValidationError && error.type === "params") return { kind: "not-found" };
   // Frames only: a message may quote what a request held.

@@ -5,11 +5,12 @@
  * it came from, and those are asked anew at each request: a replaced file is noticed by the next one.
  */
 
-import { type BigIntStats, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describeOsError, isSystemError } from "../os-error.ts";
 import { readArtifactFile } from "./artifact-file.ts";
 import { bareName, type Coordinates, type Sha256 } from "./artifact-name.ts";
+import { isSettled, isUnchanged, type Sighting, sight } from "./file-stamp.ts";
 import type { Manifest, ManifestReading } from "./manifest.ts";
 import { platformName } from "./platform.ts";
 
@@ -37,22 +38,20 @@ export interface RegistryOptions<Held> {
   readonly capacity?: number;
 }
 
-/** A file that changed less than this ago could change again within the same time stamp: nothing is kept of it. */
-const SETTLED_AFTER_MS = 20n;
 /** How often a file that changes under the reader is read anew before the request is given up. */
 const READ_ATTEMPTS = 3;
 const SIDECAR_BYTES = 4096;
 
-/** The pair of files that a coordinate stands for now, with what `stat` said of them. */
-interface Pair {
+/** The files that a coordinate stands for, and what was looked at to find them. */
+interface Located {
   readonly zip: string;
   readonly sidecar: string;
-  readonly zipStat: BigIntStats;
-  readonly sidecarStat: BigIntStats;
+  /** Every path that was asked about, absent ones too, with what the file system said. */
+  readonly seen: readonly Sighting[];
 }
 
 interface Kept<Held> {
-  readonly pair: Pair;
+  readonly seen: readonly Sighting[];
   readonly resolution: Resolution<Held>;
 }
 
@@ -62,7 +61,10 @@ export class Registry<Held> {
   readonly #capacity: number;
   readonly #now: () => number;
   readonly #kept = new Map<string, Kept<Held>>();
-  readonly #reading = new Map<string, { readonly pair: Pair; readonly result: Promise<Resolution<Held>> }>();
+  readonly #reading = new Map<
+    string,
+    { readonly seen: readonly Sighting[]; readonly result: Promise<Resolution<Held>> }
+  >();
 
   constructor(options: RegistryOptions<Held>) {
     this.#options = options;
@@ -74,62 +76,70 @@ export class Registry<Held> {
   /** Answers at once for what it has read before; requests for the same unread artifact share one reading. */
   resolve(coordinates: Coordinates): Resolution<Held> | Promise<Resolution<Held>> {
     const key = `${coordinates.name}/${coordinates.version}`;
-    const pair = this.#locate(coordinates, key);
-    if ("ok" in pair) return pair;
     const kept = this.#kept.get(key);
-    if (kept && samePair(kept.pair, pair)) {
+    if (kept && isUnchanged(kept.seen)) {
       this.#remember(key, kept);
       return kept.resolution;
     }
     const reading = this.#reading.get(key);
-    if (reading && samePair(reading.pair, pair)) return reading.result;
-    const result = this.#read(coordinates, key, pair).finally(() => {
+    if (reading && isUnchanged(reading.seen)) return reading.result;
+    const located = this.#locate(coordinates, key);
+    if ("ok" in located) return located;
+    const result = this.#read(coordinates, key, located).finally(() => {
       if (this.#reading.get(key)?.result === result) this.#reading.delete(key);
     });
-    this.#reading.set(key, { pair, result });
+    this.#reading.set(key, { seen: located.seen, result });
     return result;
   }
 
-  #locate({ name, version }: Coordinates, key: string): Pair | Resolution<Held> {
-    const directory = join(this.#options.path, name, version);
-    const base = join(directory, `${bareName(name)}-${version}`);
+  #locate({ name, version }: Coordinates, key: string): Located | Resolution<Held> {
+    const base = join(this.#options.path, name, version, `${bareName(name)}-${version}`);
+    const seen: Sighting[] = [];
     try {
-      const pair = wholePair(`${base}-${this.#platform}`) ?? wholePair(base);
-      if (pair) return pair;
-      const missing = `${base}.mur.zip`;
-      const file = statSync(missing, { throwIfNoEntry: false }) ? `${base}.sha256` : missing;
-      return registryFault(key, `not found: ${file}: No such file or directory (os error 2)`);
+      for (const candidate of [`${base}-${this.#platform}`, base]) {
+        const zip = `${candidate}.mur.zip`;
+        const sidecar = `${candidate}.sha256`;
+        // The pair that is chosen must be whole.
+        const whole = [zip, sidecar].every((path) => {
+          const sighting = sight(path);
+          seen.push(sighting);
+          return sighting.stamp !== undefined;
+        });
+        if (whole) return { zip, sidecar, seen };
+      }
     } catch (error) {
-      const path = isSystemError(error) && "path" in error ? String(error.path) : directory;
+      const path = isSystemError(error) && "path" in error ? String(error.path) : base;
       return registryFault(key, `${path}: ${describeOsError(error)}`);
     }
+    const missing = seen.at(-1)?.path ?? base;
+    return registryFault(key, `not found: ${missing}: No such file or directory (os error 2)`);
   }
 
-  async #read(coordinates: Coordinates, key: string, located: Pair): Promise<Resolution<Held>> {
-    let pair = located;
+  async #read(coordinates: Coordinates, key: string, first: Located): Promise<Resolution<Held>> {
+    let located = first;
     for (let attempt = 1; ; attempt++) {
-      const resolution = await this.#readOnce(key, pair);
-      const after = this.#locate(coordinates, key);
-      if ("ok" in after) return after;
-      if (samePair(pair, after)) {
-        if (this.#isSettled(pair)) this.#remember(key, { pair, resolution });
+      const resolution = await this.#readOnce(key, located);
+      if (isUnchanged(located.seen)) {
+        if (isSettled(located.seen, this.#now())) this.#remember(key, { seen: located.seen, resolution });
         return resolution;
       }
+      const again = this.#locate(coordinates, key);
+      if ("ok" in again) return again;
       if (attempt === READ_ATTEMPTS)
-        return registryFault(key, `${pair.zip}: changed while it was being read`);
-      pair = after;
+        return registryFault(key, `${located.zip}: changed while it was being read`);
+      located = again;
     }
   }
 
-  async #readOnce(key: string, pair: Pair): Promise<Resolution<Held>> {
-    const promised = readSidecar(pair.sidecar);
+  async #readOnce(key: string, files: Located): Promise<Resolution<Held>> {
+    const promised = readSidecar(files.sidecar);
     if ("fault" in promised) return registryFault(key, promised.fault);
-    const reading = await readArtifactFile(pair.zip);
+    const reading = await readArtifactFile(files.zip);
     if (reading.kind === "unreadable") return registryFault(key, reading.fault);
     if (reading.sha256 !== promised.sha256) {
       return registryFault(
         key,
-        `${pair.sidecar} names another hash than that of ${pair.zip} (named ${promised.sha256}, found ${reading.sha256})`,
+        `${files.sidecar} names another hash than that of ${files.zip} (named ${promised.sha256}, found ${reading.sha256})`,
       );
     }
     if (reading.kind === "not-an-archive") {
@@ -147,13 +157,6 @@ export class Registry<Held> {
     return this.#options.readManifest(source);
   }
 
-  #isSettled({ zipStat, sidecarStat }: Pair): boolean {
-    const threshold = (BigInt(Math.trunc(this.#now())) - SETTLED_AFTER_MS) * 1_000_000n;
-    return [zipStat.mtimeNs, zipStat.ctimeNs, sidecarStat.mtimeNs, sidecarStat.ctimeNs].every(
-      (changed) => changed < threshold,
-    );
-  }
-
   #remember(key: string, kept: Kept<Held>): void {
     this.#kept.delete(key);
     this.#kept.set(key, kept);
@@ -167,34 +170,6 @@ export class Registry<Held> {
 
 function registryFault(key: string, what: string): { readonly ok: false; readonly message: string } {
   return { ok: false, message: `registry error for '${key}': ${what}` };
-}
-
-/** The zip and the sidecar of one base name, where both are there. */
-function wholePair(base: string): Pair | undefined {
-  const zip = `${base}.mur.zip`;
-  const zipStat = statSync(zip, { bigint: true, throwIfNoEntry: false });
-  if (!zipStat) return undefined;
-  const sidecar = `${base}.sha256`;
-  const sidecarStat = statSync(sidecar, { bigint: true, throwIfNoEntry: false });
-  return sidecarStat && { zip, sidecar, zipStat, sidecarStat };
-}
-
-function samePair(one: Pair, other: Pair): boolean {
-  return (
-    one.zip === other.zip &&
-    sameFile(one.zipStat, other.zipStat) &&
-    sameFile(one.sidecarStat, other.sidecarStat)
-  );
-}
-
-function sameFile(one: BigIntStats, other: BigIntStats): boolean {
-  return (
-    one.mtimeNs === other.mtimeNs &&
-    one.ctimeNs === other.ctimeNs &&
-    one.size === other.size &&
-    one.ino === other.ino &&
-    one.dev === other.dev
-  );
 }
 
 const HEX_SHA256 = /^[0-9a-f]{64}$/;
