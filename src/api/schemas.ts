@@ -81,7 +81,9 @@ export const StatusAnswer = Type.Object(
   {
     status: Type.Union([Type.Literal("running"), Outcome]),
     depth_remaining: Type.Integer({ description: "Levels of delegation still available below this session" }),
-    live_children: Type.Integer({ description: "Children held now, approved and not yet launched ones included" }),
+    live_children: Type.Integer({
+      description: "Children held now, approved and not yet launched ones included",
+    }),
     live_capsules: Type.Integer({ description: "Capsules live on the host across every formation" }),
   },
   { additionalProperties: false },

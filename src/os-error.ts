@@ -1,0 +1,31 @@
+/** Operating system errors in the words an operator knows: `Not a directory (os error 20)`. */
+
+import { getSystemErrorMap } from "node:util";
+
+/** An exception of the file system or the network: it carries the number the OS gave. */
+export interface SystemError extends Error {
+  readonly errno: number;
+  readonly code: string;
+}
+
+export function isSystemError(error: unknown): error is SystemError {
+  return error instanceof Error && "errno" in error && typeof error.errno === "number" && "code" in error;
+}
+
+/** Where the runtime words an error otherwise than the C library does. */
+const C_LIBRARY_WORDS: Readonly<Record<string, string>> = {
+  EISDIR: "Is a directory",
+  ELOOP: "Too many levels of symbolic links",
+  EMFILE: "Too many open files",
+  ENAMETOOLONG: "File name too long",
+  EIO: "Input/output error",
+  EROFS: "Read-only file system",
+};
+
+/** `Not a directory (os error 20)`; an exception without a number keeps its own message. */
+export function describeOsError(error: unknown): string {
+  if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
+  const number = Math.abs(error.errno);
+  const words = C_LIBRARY_WORDS[error.code] ?? getSystemErrorMap().get(-number)?.[1] ?? error.code;
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)} (os error ${number})`;
+}

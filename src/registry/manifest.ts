@@ -1,0 +1,200 @@
+/**
+ * What a referee needs of `murmur.yaml`: the name and every declaration that an envelope axis compares.
+ *
+ * Nothing is looked up and nothing is expanded: `${VAR}` is text, and the environment is never read.
+ */
+
+import { readYamlTree, type YamlMap, type YamlTree } from "./yaml-tree.ts";
+
+/** Containment classes, weakest first. */
+export const CONTAINMENT_CLASSES = ["advisory", "scoped", "sealed"] as const;
+export type Containment = (typeof CONTAINMENT_CLASSES)[number];
+
+/** The declarations of one manifest, as written; lists are in the manifest's order. Plain data, safe to post to a thread. */
+export interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly networkAllow: readonly string[];
+  readonly unixSockets: boolean;
+  readonly peerFetchAllow: readonly string[];
+  readonly shellAllow: readonly string[];
+  readonly spawnAllow: readonly string[];
+  readonly envAllow: readonly string[];
+  /** `undefined`: the whole workdir. */
+  readonly filesystemScope: string | undefined;
+  readonly workdirExec: boolean;
+  /** Stores that its artifacts open, a bare `state:` already named after the manifest. */
+  readonly stateStores: readonly string[];
+  readonly installSkill: readonly string[];
+  readonly installTool: readonly string[];
+  readonly containment: Containment;
+}
+
+/** The longest manifest that is read, in bytes. */
+export const MAX_MANIFEST_BYTES = 256 * 1024;
+
+/** A manifest, or one sentence that names the key or the line at fault and quotes nothing. */
+export type ManifestReading =
+  | { readonly ok: true; readonly manifest: Manifest }
+  | { readonly ok: false; readonly fault: string };
+
+/** Reads the text of a `murmur.yaml`. */
+export function readManifest(source: string): ManifestReading {
+  return decodeManifest(source, manifestOf);
+}
+
+/**
+ * Reads `source` as a mapping and hands it to `decode`, whose faults come back as a sentence. For decoders of other
+ * keys of the same file.
+ */
+export function decodeManifest<T extends object>(
+  source: string,
+  decode: (top: Block) => T,
+): { readonly ok: true; readonly manifest: T } | { readonly ok: false; readonly fault: string } {
+  try {
+    const tree = readYamlTree(source);
+    if (tree.kind !== "map") return { ok: false, fault: "the manifest must be a mapping" };
+    return { ok: true, manifest: decode(new Block("", tree)) };
+  } catch (error) {
+    // The reader recurses: nesting that overflows the stack is one more text that is no manifest.
+    if (error instanceof RangeError) return { ok: false, fault: "nested too deeply" };
+    return { ok: false, fault: error instanceof Error ? error.message : "not valid YAML" };
+  }
+}
+
+function manifestOf(top: Block): Manifest {
+  const name = top.requiredText("name");
+  const version = top.requiredText("version");
+  const capabilities = top.block("capabilities");
+  const network = capabilities.block("network");
+  const filesystem = capabilities.block("filesystem");
+  const install = capabilities.block("install");
+  return {
+    name,
+    version,
+    networkAllow: network.texts("allow"),
+    unixSockets: network.boolean("unix_sockets"),
+    peerFetchAllow: capabilities.block("peer_fetch").texts("allow"),
+    shellAllow: capabilities.block("shell").texts("allow"),
+    spawnAllow: capabilities.block("spawn").texts("allow"),
+    envAllow: capabilities.block("env").texts("allow"),
+    filesystemScope: filesystem.trimmedText("scope"),
+    workdirExec: filesystem.boolean("workdir_exec"),
+    stateStores: stateStores(top, name),
+    installSkill: install.texts("skill"),
+    installTool: install.texts("tool"),
+    containment: containmentOf(capabilities),
+  };
+}
+
+/** Spawn envelope, "State stores": only an artifact's own `state` block opens one. */
+function stateStores(top: Block, manifestName: string): string[] {
+  const stores: string[] = [];
+  for (const artifact of top.blocks("artifacts")) {
+    const capabilities = artifact.block("capabilities");
+    if (capabilities.declares("state")) {
+      stores.push(capabilities.block("state").trimmedText("store") ?? manifestName);
+    }
+  }
+  return stores;
+}
+
+function containmentOf(capabilities: Block): Containment {
+  const text = capabilities.trimmedText("containment");
+  const known = CONTAINMENT_CLASSES.find((name) => name === text);
+  if (text !== undefined && known === undefined) {
+    throw new Error(`${capabilities.path("containment")}: must be one of ${CONTAINMENT_CLASSES.join(", ")}`);
+  }
+  return known ?? "advisory";
+}
+
+const NULLS = new Set(["", "~", "null", "Null", "NULL"]);
+const BOOLEANS = new Map([
+  ...["true", "True", "TRUE"].map((text) => [text, true] as const),
+  ...["false", "False", "FALSE"].map((text) => [text, false] as const),
+]);
+
+/**
+ * One mapping of the manifest and where it stands. Each reader gives a key the type it wants; a value of another
+ * type is an error that names the key.
+ */
+export class Block {
+  constructor(
+    readonly where: string,
+    readonly tree: YamlMap,
+  ) {}
+
+  path(key: string): string {
+    return this.where === "" ? key : `${this.where}.${key}`;
+  }
+
+  /** Whether the key is there with a value: `state: {}` is, `state:` and `state: null` are not. */
+  declares(key: string): boolean {
+    return !isAbsent(this.tree.entries.get(key));
+  }
+
+  /** The mapping under `key`; an empty one where it is absent. */
+  block(key: string): Block {
+    const value = this.tree.entries.get(key);
+    if (value === undefined || isAbsent(value)) return new Block(this.path(key), NO_ENTRIES);
+    if (value.kind !== "map") throw new Error(`${this.path(key)}: must be a mapping`);
+    return new Block(this.path(key), value);
+  }
+
+  /** The list of mappings under `key`. */
+  blocks(key: string): Block[] {
+    return this.#list(key).map((item, index) => {
+      const where = `${this.path(key)}[${index}]`;
+      if (item.kind !== "map") throw new Error(`${where}: must be a mapping`);
+      return new Block(where, item);
+    });
+  }
+
+  /** The list of texts under `key`, each as it is written. */
+  texts(key: string): string[] {
+    return this.#list(key).map((item) => {
+      if (item.kind !== "text") throw new Error(`${this.path(key)}: every entry must be a text`);
+      return item.text;
+    });
+  }
+
+  /** A text that must be there and not be blank. */
+  requiredText(key: string): string {
+    const value = this.tree.entries.get(key);
+    if (value === undefined) throw new Error(`${this.path(key)}: is required`);
+    if (value.kind !== "text") throw new Error(`${this.path(key)}: must be a text`);
+    if (value.text.trim() === "") throw new Error(`${this.path(key)}: must not be blank`);
+    return value.text;
+  }
+
+  /** An optional text without the white space around it; blank is absent. */
+  trimmedText(key: string): string | undefined {
+    const value = this.tree.entries.get(key);
+    if (value === undefined || isAbsent(value)) return undefined;
+    if (value.kind !== "text") throw new Error(`${this.path(key)}: must be a text`);
+    return value.text.trim() || undefined;
+  }
+
+  /** `true` or `false`, written plain; `false` where the key is absent. */
+  boolean(key: string): boolean {
+    const value = this.tree.entries.get(key);
+    if (value === undefined) return false;
+    const meant = value.kind === "text" && value.plain ? BOOLEANS.get(value.text) : undefined;
+    if (meant === undefined) throw new Error(`${this.path(key)}: must be true or false`);
+    return meant;
+  }
+
+  /** A list is empty where nothing is written after its key; `null` is something, and no list. */
+  #list(key: string): readonly YamlTree[] {
+    const value = this.tree.entries.get(key);
+    if (value === undefined || (value.kind === "text" && value.plain && value.text === "")) return [];
+    if (value.kind !== "list") throw new Error(`${this.path(key)}: must be a list`);
+    return value.items;
+  }
+}
+
+const NO_ENTRIES: YamlMap = { kind: "map", entries: new Map() };
+
+function isAbsent(value: YamlTree | undefined): boolean {
+  return value === undefined || (value.kind === "text" && value.plain && NULLS.has(value.text));
+}

@@ -1,0 +1,187 @@
+/**
+ * murmur.yaml as a tree of texts, lists and mappings, read so strictly that no other YAML reader can see another
+ * manifest in the same bytes: what two readers could take differently is an error here, never a guess.
+ */
+
+import { CST, isAlias, isMap, isScalar, isSeq, Lexer, type Node, parseDocument } from "yaml";
+
+/** A scalar keeps its text as written and whether it was written plain: only the key that wants it gives it a type. */
+export interface YamlText {
+  readonly kind: "text";
+  readonly text: string;
+  readonly plain: boolean;
+}
+export interface YamlList {
+  readonly kind: "list";
+  readonly items: readonly YamlTree[];
+}
+export interface YamlMap {
+  readonly kind: "map";
+  readonly entries: ReadonlyMap<string, YamlTree>;
+}
+export type YamlTree = YamlText | YamlList | YamlMap;
+
+/** Levels of lists and mappings inside one another, aliases followed. */
+const MAX_NESTING = 127;
+/** Nodes that aliases may add to what is written out. */
+const MAX_ALIAS_NODES = 100_000;
+
+/** Why a text is no manifest tree. Its message never quotes the text. */
+export class YamlFault extends Error {}
+
+/**
+ * The single document of `source` as a tree; its top may be anything.
+ *
+ * @throws YamlFault naming the rule that was broken, with its line where there is one
+ */
+export function readYamlTree(source: string): YamlTree {
+  refuseAmbiguousCharacters(source);
+  refuseTagsAndDirectives(source);
+  const document = parseDocument(source, {
+    schema: "failsafe",
+    // The library compares each key with each other; the set in `TreeBuilder` does it in one pass.
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: "silent",
+  });
+  const fault = document.errors[0] ?? document.warnings[0];
+  if (fault) {
+    throw new YamlFault(`${FAULTS[fault.code] ?? "not valid YAML"} (line ${lineAt(source, fault.pos[0])})`);
+  }
+  return new TreeBuilder(source).root(document.contents);
+}
+
+const FAULTS: Partial<Record<string, string>> = {
+  MULTIPLE_DOCS: "more than one document",
+  TAB_AS_INDENT: "a tab used as indentation",
+  BAD_ALIAS: "a malformed alias",
+  RESOURCE_EXHAUSTION: "nested too deeply",
+};
+
+/**
+ * Characters that one reader takes for a line break and another for text (a comment that ends early grants a
+ * capability), and those that YAML does not allow at all.
+ */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+const AMBIGUOUS = /\r(?!\n)|[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u2028\u2029\ufeff]/;
+
+function refuseAmbiguousCharacters(source: string): void {
+  const found = AMBIGUOUS.exec(source);
+  if (!found) return;
+  const code = source.charCodeAt(found.index).toString(16).toUpperCase().padStart(4, "0");
+  throw new YamlFault(`the character U+${code} is not allowed (line ${lineAt(source, found.index)})`);
+}
+
+function refuseTagsAndDirectives(source: string): void {
+  let at = 0;
+  let scalarFollows = false;
+  for (const lexeme of new Lexer().lex(source)) {
+    if (lexeme === CST.SCALAR) {
+      scalarFollows = true;
+      continue;
+    }
+    if (lexeme === CST.DOCUMENT || lexeme === CST.FLOW_END) continue;
+    const type = scalarFollows ? "scalar" : CST.tokenType(lexeme);
+    if (type === "tag" || type === "directive-line") {
+      const what = type === "tag" ? "a tag (!…)" : "a directive (%…)";
+      throw new YamlFault(`${what} is not allowed (line ${lineAt(source, at)})`);
+    }
+    scalarFollows = false;
+    at += lexeme.length;
+  }
+}
+
+function lineAt(source: string, offset: number): number {
+  let line = 1;
+  for (let at = source.indexOf("\n"); at !== -1 && at < offset; at = source.indexOf("\n", at + 1)) line++;
+  return line;
+}
+
+/** A finished node with what it costs where an alias repeats it. */
+interface Built {
+  readonly tree: YamlTree;
+  /** Nodes in it, aliases followed. */
+  readonly nodes: number;
+  /** Levels of lists and mappings in it, aliases followed. */
+  readonly levels: number;
+}
+
+/**
+ * Builds the tree in document order, each written node once: an alias shares what its anchor built, and only counts
+ * it again. So the work is bounded by the text, and what the aliases stand for by `MAX_ALIAS_NODES`.
+ */
+class TreeBuilder {
+  /** By anchor name: what it built, or `undefined` while it is still being built. A later anchor replaces an earlier one. */
+  readonly #anchors = new Map<string, Built | undefined>();
+  #aliasNodes = 0;
+
+  constructor(readonly source: string) {}
+
+  root(node: Node | null): YamlTree {
+    return this.#build(node, 0).tree;
+  }
+
+  #build(node: unknown, depth: number): Built {
+    if (node === null || node === undefined) return EMPTY;
+    if (isAlias(node)) return this.#follow(node.source, depth, node.range?.[0]);
+    const anchor = isScalar(node) || isMap(node) || isSeq(node) ? node.anchor : undefined;
+    if (anchor !== undefined) this.#anchors.set(anchor, undefined);
+    const built = this.#buildWritten(node, depth);
+    if (anchor !== undefined) this.#anchors.set(anchor, built);
+    return built;
+  }
+
+  #buildWritten(node: unknown, depth: number): Built {
+    if (isScalar(node)) {
+      const text = typeof node.value === "string" ? node.value : "";
+      return { tree: { kind: "text", text, plain: node.type === "PLAIN" }, nodes: 1, levels: 0 };
+    }
+    if (!isSeq(node) && !isMap(node)) throw new YamlFault("not valid YAML");
+    const at = node.range?.[0];
+    let nodes = 1;
+    let levels = 0;
+    const child = (part: unknown): YamlTree => {
+      const built = this.#build(part, depth + 1);
+      nodes += built.nodes;
+      levels = Math.max(levels, built.levels);
+      return built.tree;
+    };
+    this.#checkNesting(depth + 1, at);
+    if (isSeq(node)) {
+      const items = node.items.map(child);
+      return { tree: { kind: "list", items }, nodes, levels: levels + 1 };
+    }
+    const entries = new Map<string, YamlTree>();
+    for (const pair of node.items) {
+      const key = child(pair.key);
+      if (key.kind !== "text") throw this.#fault("a list or a mapping used as a key", at);
+      if (entries.has(key.text)) throw this.#fault("the same key twice in the mapping that starts", at);
+      entries.set(key.text, child(pair.value));
+    }
+    return { tree: { kind: "map", entries }, nodes, levels: levels + 1 };
+  }
+
+  #follow(name: string, depth: number, at: number | undefined): Built {
+    const target = this.#anchors.get(name);
+    if (target === undefined) {
+      const why = this.#anchors.has(name) ? "an alias inside its own anchor" : "an alias without an anchor";
+      throw this.#fault(why, at);
+    }
+    this.#checkNesting(depth + target.levels, at);
+    this.#aliasNodes += target.nodes;
+    if (this.#aliasNodes > MAX_ALIAS_NODES) {
+      throw this.#fault(`aliases that stand for more than ${MAX_ALIAS_NODES} nodes`, at);
+    }
+    return target;
+  }
+
+  #checkNesting(levels: number, at: number | undefined): void {
+    if (levels > MAX_NESTING) throw this.#fault(`nested deeper than ${MAX_NESTING} levels`, at);
+  }
+
+  #fault(what: string, at: number | undefined): YamlFault {
+    return new YamlFault(at === undefined ? what : `${what} (line ${lineAt(this.source, at)})`);
+  }
+}
+
+const EMPTY: Built = { tree: { kind: "text", text: "", plain: true }, nodes: 1, levels: 0 };
