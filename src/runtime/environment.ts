@@ -34,8 +34,8 @@ export interface ChildEnvironment {
   readonly roostUrl: string;
   /** The number of the lifeline's read end in the child. */
   readonly lifeline: number;
-  readonly handle?: SpawnerHandle;
-  readonly formationId?: FormationId;
+  readonly handle?: SpawnerHandle | undefined;
+  readonly formationId?: FormationId | undefined;
   /** `capabilities.env.allow` of the parent's manifest and of the child's. */
   readonly parentAllows: readonly string[];
   readonly childAllows: readonly string[];

@@ -55,7 +55,7 @@ export function createStdoutRelay(write: (bytes: Uint8Array) => Promise<void>): 
       const rest = tooLong ? "" : first.slice(end + 1);
       first = undefined;
       settleFirst(tooLong ? { kind: "too-long" } : { kind: "line", text: line });
-      await pass(rest, false);
+      if (rest !== "") await pass(rest, false);
     },
     async end() {
       settleFirst({ kind: "none" });
