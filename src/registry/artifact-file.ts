@@ -27,7 +27,7 @@ export type ArtifactReading =
   /** The bytes are known, and they are no archive with one manifest in it. `fault` quotes nothing of them. */
   | { readonly kind: "not-an-archive"; readonly sha256: Sha256; readonly fault: string }
   /** The file could not be read, or not as one. `fault` names the path. */
-  | { readonly kind: "unreadable"; readonly fault: string; readonly changing: boolean };
+  | { readonly kind: "unreadable"; readonly fault: string };
 
 /** Reads the artifact at `path`; a symbolic link is followed, a FIFO is not waited for. */
 export async function readArtifactFile(path: string): Promise<ArtifactReading> {
@@ -55,7 +55,7 @@ async function readOpened(file: FileHandle, path: string, size: number): Promise
   });
   const sha256 = await hashAndCompare(file, size, blocks.kept);
   if (sha256 === undefined) {
-    return { kind: "unreadable", fault: `${path}: changed while it was being read`, changing: true };
+    return { kind: "unreadable", fault: `${path}: changed while it was being read` };
   }
   if (manifestText instanceof ArchiveFault) {
     return { kind: "not-an-archive", sha256, fault: manifestText.message };
@@ -64,7 +64,7 @@ async function readOpened(file: FileHandle, path: string, size: number): Promise
 }
 
 function unreadable(fault: string): ArtifactReading {
-  return { kind: "unreadable", fault, changing: false };
+  return { kind: "unreadable", fault };
 }
 
 /** The hash of the whole file, or `undefined` where its bytes are no longer those that were kept. */

@@ -31,7 +31,7 @@ export function parseArtifactName(text: string): ArtifactName | undefined {
 
 /** The text as a version, or `undefined` where it could name anything but one directory entry. */
 export function parseArtifactVersion(text: string): ArtifactVersion | undefined {
-  return VERSION.test(text) ? (text as ArtifactVersion) : undefined;
+  return VERSION.test(text) && text.isWellFormed() ? (text as ArtifactVersion) : undefined;
 }
 
 /** The part of a full name after its scope: `worker` of `local/worker`. */

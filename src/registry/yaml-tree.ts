@@ -3,7 +3,7 @@
  * manifest in the same bytes: what two readers could take differently is an error here, never a guess.
  */
 
-import { CST, isAlias, isMap, isScalar, isSeq, Lexer, type Node, parseDocument } from "yaml";
+import { CST, isAlias, isMap, isNode, isScalar, isSeq, Lexer, type Node, parseDocument } from "yaml";
 
 /** A scalar keeps its text as written and whether it was written plain: only the key that wants it gives it a type. */
 export interface YamlText {
@@ -42,7 +42,8 @@ export function readYamlTree(source: string): YamlTree {
     // The library compares each key with each other; the set in `TreeBuilder` does it in one pass.
     uniqueKeys: false,
     prettyErrors: false,
-    logLevel: "silent",
+    // At "silent" the library says nothing of a second document.
+    logLevel: "error",
   });
   const fault = document.errors[0] ?? document.warnings[0];
   if (fault) {
@@ -154,8 +155,9 @@ class TreeBuilder {
     const entries = new Map<string, YamlTree>();
     for (const pair of node.items) {
       const key = child(pair.key);
-      if (key.kind !== "text") throw this.#fault("a list or a mapping used as a key", at);
-      if (entries.has(key.text)) throw this.#fault("the same key twice in the mapping that starts", at);
+      const keyAt = isNode(pair.key) ? pair.key.range?.[0] : at;
+      if (key.kind !== "text") throw this.#fault("a list or a mapping used as a key", keyAt);
+      if (entries.has(key.text)) throw this.#fault("a key for the second time in one mapping", keyAt);
       entries.set(key.text, child(pair.value));
     }
     return { tree: { kind: "map", entries }, nodes, levels: levels + 1 };

@@ -1,0 +1,99 @@
+/**
+ * Who may talk to a loopback daemon at all, and how much a request may cost before it is understood.
+ *
+ * A web page can post to a loopback port without asking anybody, and by DNS rebinding read the answer; it cannot hide
+ * its Origin or its Host. Both are looked at before the body is.
+ */
+
+import type { Refusal } from "./refusals.ts";
+
+export const MAX_BODY_BYTES = 64 * 1024;
+/** All of a body has this long to arrive, however it trickles in. */
+export const BODY_DEADLINE_SECONDS = 10;
+
+const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?$/i;
+
+/** Why this caller is not answered, or `undefined` where it may go on. */
+export function refuseForeignCaller(headers: Headers): Refusal | undefined {
+  const host = headers.get("host");
+  if (host === null || !LOOPBACK_HOST.test(host)) {
+    return { kind: "foreign-caller", why: "requests whose Host is 127.0.0.1, localhost or [::1]" };
+  }
+  if (headers.has("origin")) {
+    return {
+      kind: "foreign-caller",
+      why: "requests without an Origin header, which a web page cannot leave out",
+    };
+  }
+  const site = headers.get("sec-fetch-site");
+  if (site !== null && site !== "none") {
+    return { kind: "foreign-caller", why: "requests without a Sec-Fetch-Site header of another site" };
+  }
+  return undefined;
+}
+
+/** Whether a request has a body that nobody has read: its connection must not carry another request. */
+export function hasUnreadBody(request: Request): boolean {
+  const length = request.headers.get("content-length");
+  return request.headers.has("transfer-encoding") || (length !== null && length !== "0");
+}
+
+export type BodyReading =
+  | { readonly ok: true; readonly value: unknown }
+  | { readonly ok: false; readonly refusal: Refusal };
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+const NOT_JSON = "the body is not valid JSON";
+
+/** The body as JSON, whatever its content type says, within its size and its time. */
+export async function readJsonBody(request: Request): Promise<BodyReading> {
+  const bytes = await readBytes(request);
+  if ("kind" in bytes) return { ok: false, refusal: bytes };
+  let text: string;
+  try {
+    text = UTF8.decode(bytes);
+  } catch {
+    return badBody("the body is not valid UTF-8");
+  }
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch {
+    return badBody(text === "" ? "the body is empty: it must be a JSON object" : NOT_JSON);
+  }
+}
+
+function badBody(what: string): BodyReading {
+  return { ok: false, refusal: { kind: "bad-body", what } };
+}
+
+const TOO_LARGE: Refusal = { kind: "body-too-large", maxBytes: MAX_BODY_BYTES };
+const TOO_SLOW: Refusal = { kind: "body-too-slow", seconds: BODY_DEADLINE_SECONDS };
+
+async function readBytes(request: Request): Promise<Uint8Array | Refusal> {
+  const { headers } = request;
+  if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return TOO_LARGE;
+  let timer: Timer | undefined;
+  const deadline = new Promise<Refusal>((resolve) => {
+    timer = setTimeout(resolve, BODY_DEADLINE_SECONDS * 1000, TOO_SLOW);
+  });
+  const reading = headers.has("transfer-encoding") ? readChunks(request) : request.bytes();
+  // A client that goes away leaves nobody to answer.
+  const settled = reading.catch((): Refusal => ({ kind: "bad-body", what: "the body ended early" }));
+  try {
+    return await Promise.race([settled, deadline]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** A chunked body does not say its size: it is read no further than the limit. */
+async function readChunks(request: Request): Promise<Uint8Array | Refusal> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) return TOO_LARGE;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

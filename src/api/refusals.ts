@@ -1,0 +1,125 @@
+/** Every refusal that a caller can hear: its status and its exact message, said once. */
+
+import type { Excess } from "../referee/axes.ts";
+import type { Bound } from "../referee/bounds.ts";
+import type { Coordinates, Sha256 } from "../registry/artifact-name.ts";
+
+export type Refusal =
+  /** No such path, method or malformed id. */
+  | { readonly kind: "not-found" }
+  | { readonly kind: "session-not-found" }
+  /** A caller that a loopback daemon does not talk to at all. `why` completes "this daemon answers only …". */
+  | { readonly kind: "foreign-caller"; readonly why: string }
+  | { readonly kind: "body-too-large"; readonly maxBytes: number }
+  | { readonly kind: "body-too-slow"; readonly seconds: number }
+  /** What is wrong with the body, and what it must be. */
+  | { readonly kind: "bad-body"; readonly what: string }
+  /** Refusals: "identity failures all answer 403 with one message, on every endpoint". */
+  | { readonly kind: "identity" }
+  | { readonly kind: "not-in-parent-allow"; readonly name: string }
+  | { readonly kind: "not-in-spawn-allow"; readonly name: string }
+  | { readonly kind: "bound"; readonly bound: Bound; readonly limit: number; readonly held: number }
+  | { readonly kind: "envelope"; readonly excesses: readonly [Excess, ...Excess[]] }
+  /** The registry's own sentence. */
+  | { readonly kind: "unresolved"; readonly message: string }
+  | { readonly kind: "approval-expired" }
+  | { readonly kind: "approval-redeemed" }
+  | {
+      readonly kind: "approval-other-coordinates";
+      readonly granted: Coordinates;
+      readonly asked: Coordinates;
+    }
+  | {
+      readonly kind: "approval-other-bytes";
+      readonly asked: Coordinates;
+      readonly approved: Sha256;
+      readonly resolved: Sha256;
+    }
+  /** A fault of the daemon itself. */
+  | { readonly kind: "internal" };
+
+export type RefusalStatus = 400 | 403 | 404 | 408 | 413 | 500;
+
+const STATUS: { readonly [Kind in Refusal["kind"]]: RefusalStatus } = {
+  "not-found": 404,
+  "session-not-found": 404,
+  "foreign-caller": 403,
+  "body-too-large": 413,
+  "body-too-slow": 408,
+  "bad-body": 400,
+  identity: 403,
+  "not-in-parent-allow": 403,
+  "not-in-spawn-allow": 403,
+  bound: 403,
+  envelope: 403,
+  unresolved: 500,
+  "approval-expired": 403,
+  "approval-redeemed": 403,
+  "approval-other-coordinates": 403,
+  "approval-other-bytes": 403,
+  internal: 500,
+};
+
+export function refusalStatus(refusal: Refusal): RefusalStatus {
+  return STATUS[refusal.kind];
+}
+
+/** The `error` string, to the letter. */
+export function refusalMessage(refusal: Refusal): string {
+  switch (refusal.kind) {
+    case "not-found":
+      return "not found";
+    case "session-not-found":
+      return "session not found";
+    case "foreign-caller":
+      return `refused before it was read: this daemon answers only ${refusal.why}`;
+    case "body-too-large":
+      return `the body is larger than ${refusal.maxBytes} bytes`;
+    case "body-too-slow":
+      return `the body did not arrive within ${refusal.seconds} seconds`;
+    case "bad-body":
+      return refusal.what;
+    case "identity":
+      return "not authorised: this daemon answers only a credential it minted for a running session, and an approval it minted for that same session";
+    case "not-in-parent-allow":
+      return `capsule '${refusal.name}' is not in parent's spawn_allow`;
+    case "not-in-spawn-allow":
+      return `capsule '${refusal.name}' is not in --spawn-allow`;
+    case "bound":
+      return boundMessage(refusal.bound, refusal.limit, refusal.held);
+    case "envelope":
+      return refusal.excesses[0].error;
+    case "unresolved":
+      return refusal.message;
+    case "approval-expired":
+      return "this spawn approval has passed its expiry; an approval is valid for 60 seconds from the POST /spawn that granted it";
+    case "approval-redeemed":
+      return "this spawn approval has already been redeemed; an approval covers one launch, so ask POST /spawn for another";
+    case "approval-other-coordinates":
+      return `this spawn approval was granted for '${coordinate(refusal.granted)}', not '${coordinate(refusal.asked)}'`;
+    case "approval-other-bytes":
+      return `'${coordinate(refusal.asked)}' now resolves to a different artifact than the one this spawn approval was granted for (approved sha256 ${refusal.approved}, resolved sha256 ${refusal.resolved})`;
+    case "internal":
+      return "the daemon failed to answer this request";
+    default:
+      return refusal satisfies never;
+  }
+}
+
+/** `local/worker-a@0.1.0`. */
+export function coordinate({ name, version }: Coordinates): string {
+  return `${name}@${version}`;
+}
+
+function boundMessage(bound: Bound, limit: number, held: number): string {
+  switch (bound) {
+    case "depth":
+      return `delegation depth bound reached: this daemon allows ${limit} levels of delegation below a top-level capsule (--max-depth ${limit}), and this session has none left to spend — a capsule whose capabilities.spawn.allow names itself terminates here rather than recursing`;
+    case "machine-ceiling":
+      return `machine capsule ceiling reached: this daemon allows ${limit} live capsules on this host across every formation (--max-live-capsules ${limit}), and it is already holding ${held} — this is the host's ceiling rather than this capsule's own --max-concurrent, so narrowing the formation does not help; the same request may be granted once other capsules finish`;
+    case "concurrency":
+      return `delegation concurrency bound reached: this daemon allows a capsule ${limit} live children at a time (--max-concurrent ${limit}), and this session already holds ${held} — wait for one to finish, or raise --max-concurrent`;
+    default:
+      return bound satisfies never;
+  }
+}

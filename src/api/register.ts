@@ -1,0 +1,140 @@
+/** `POST /register`: a session announces itself, and takes the credential it will delegate with. */
+
+import type { Envelope } from "../referee/envelope.ts";
+import type { Coordinates } from "../registry/artifact-name.ts";
+import type { Resolution } from "../registry/registry.ts";
+import type { SessionId } from "../sessions/sessions.ts";
+import { tokenId } from "../tokens/seal.ts";
+import { type Context, type Decision, parseCoordinates, refuse, slots } from "./context.ts";
+import { coordinate, type Refusal } from "./refusals.ts";
+import { type RegisterAnswer, type RegisterBody, SESSION_ID_PATTERN } from "./schemas.ts";
+
+interface Registration {
+  readonly id: SessionId;
+  readonly coordinates: Coordinates;
+  /** Absent on the top-level path; an empty one was presented all the same. */
+  readonly approval: string | undefined;
+}
+
+const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
+
+/**
+ * Admits one session. Without an approval the operator's list is asked before the registry; with one, an approval that
+ * does not verify is a failed exchange and never falls back to that list.
+ */
+export function register(
+  context: Context,
+  body: RegisterBody,
+  approval: string | undefined,
+): Decision<RegisterAnswer> | Promise<Decision<RegisterAnswer>> {
+  if (!SESSION_ID.test(body.session_id)) {
+    return refuse({
+      kind: "bad-body",
+      what: "'session_id' must be 1 to 256 characters of A-Z, a-z, 0-9, _ . : and -, and not . or ..",
+    });
+  }
+  const coordinates = parseCoordinates(body);
+  if (!coordinates.ok) return coordinates;
+  const registration = { id: body.session_id as SessionId, coordinates: coordinates.answer, approval };
+  if (approval === undefined && !context.spawnAllow.has(coordinates.answer.name)) {
+    return refused(context, registration, { kind: "not-in-spawn-allow", name: coordinates.answer.name });
+  }
+  const resolution = context.registry.resolve(coordinates.answer);
+  if (resolution instanceof Promise) {
+    return resolution.then((resolved) => admit(context, registration, resolved));
+  }
+  return admit(context, registration, resolution);
+}
+
+/** From here to the end nothing waits: one approval makes one session, however many present it at once. */
+function admit(
+  context: Context,
+  registration: Registration,
+  resolution: Resolution<Envelope>,
+): Decision<RegisterAnswer> {
+  const { sessions, limits, authority } = context;
+  const { id, approval } = registration;
+  if (!resolution.ok) {
+    return refused(context, registration, { kind: "unresolved", message: resolution.message });
+  }
+  // Nothing is spent on an id that was used before.
+  if (sessions.has(id)) return refused(context, registration, { kind: "identity" });
+  const { held } = resolution.artifact;
+  if (approval === undefined) {
+    sessions.addRoot(id, limits.maxDepth, held);
+    return admitted(context, registration, limits.maxDepth, authority.mintCredential(id));
+  }
+  const redeemed = redeem(context, registration.coordinates, resolution, approval);
+  if (!redeemed.ok) return refused(context, registration, redeemed.refusal);
+  const { parent, depth, jti } = redeemed.answer;
+  sessions.addChild(id, depth, held, parent, jti);
+  return admitted(context, registration, depth, authority.mintCredential(id));
+}
+
+interface Redeemed {
+  readonly parent: SessionId;
+  readonly depth: number;
+  readonly jti: string;
+}
+
+/** Credentials and approvals: "an approval is marked spent as soon as it verifies, before the artifact is compared". */
+function redeem(
+  { authority, sessions, wall }: Context,
+  asked: Coordinates,
+  { artifact }: Extract<Resolution<Envelope>, { ok: true }>,
+  token: string,
+): Decision<Redeemed> {
+  const approval = authority.verifyApproval(token);
+  if (!approval) return refuse({ kind: "identity" });
+  if (approval.exp <= wall()) return refuse({ kind: "approval-expired" });
+  const redemption = sessions.redeem(approval.jti);
+  // Sixty seconds have passed on the clock that nobody sets.
+  if (redemption === "unknown") return refuse({ kind: "approval-expired" });
+  if (redemption === "spent") return refuse({ kind: "approval-redeemed" });
+  const parent = sessions.running(approval.sid);
+  if (!parent) return refuse({ kind: "identity" });
+  if (approval.name !== asked.name || approval.version !== asked.version) {
+    return refuse({ kind: "approval-other-coordinates", granted: approval, asked });
+  }
+  if (approval.digest !== artifact.sha256) {
+    const resolved = artifact.sha256;
+    return refuse({ kind: "approval-other-bytes", asked, approved: approval.digest, resolved });
+  }
+  return { ok: true, answer: { parent: parent.id, depth: approval.depth, jti: approval.jti } };
+}
+
+function admitted(
+  context: Context,
+  { id, coordinates, approval }: Registration,
+  depth: number,
+  credential: string,
+): Decision<RegisterAnswer> {
+  context.census.sessionStarted(id);
+  context.log.granted({
+    event: "register",
+    session: id,
+    capsule: coordinate(coordinates),
+    approval: approval === undefined ? "none" : tokenId(approval),
+    token: tokenId(credential),
+    depth,
+    ...slots(context),
+  });
+  return { ok: true, answer: { credential } };
+}
+
+function refused(
+  context: Context,
+  { id, coordinates, approval }: Registration,
+  refusal: Refusal,
+): Decision<RegisterAnswer> {
+  context.log.refused({
+    event: "register",
+    refused: refusal.kind,
+    session: id,
+    capsule: coordinate(coordinates),
+    approval: approval === undefined ? "none" : tokenId(approval),
+    ...slots(context),
+    why: refusal.kind === "unresolved" ? refusal.message : undefined,
+  });
+  return refuse(refusal);
+}

@@ -1,0 +1,118 @@
+/**
+ * Capsules that ran before this daemon did.
+ *
+ * Capsules running at startup: "a capsule stops counting only once the daemon has evidence that it is gone", the check
+ * is repeated on every read with no sweep and no timer, and "a capsule found gone is never counted again".
+ */
+
+import { closeDescriptor, openProcess, ReadinessSet } from "../native.ts";
+import { identify } from "./process-identity.ts";
+import { type RunningRecord, readRunningRecords } from "./running-records.ts";
+
+export interface CensusTaken {
+  readonly ok: true;
+  readonly census: Census;
+  /** Records counted. */
+  readonly live: number;
+  /** `.json` entries read, parseable or not. */
+  readonly read: number;
+  readonly stale: number;
+  readonly unreadable: number;
+}
+
+/** Counts the capsules that run now, or says why that cannot be told: the path and the OS error. */
+export function takeCensus(directory: string): CensusTaken | { readonly ok: false; readonly fault: string } {
+  const reading = readRunningRecords(directory);
+  if (!reading.ok) return reading;
+  const census = new Census(reading.records);
+  const live = census.count();
+  const { unreadable } = reading;
+  const parsed = reading.records.length;
+  return { ok: true, census, live, read: parsed + unreadable, stale: parsed - live, unreadable };
+}
+
+interface Survivor {
+  readonly record: RunningRecord;
+  /** Counted elsewhere, as a session that registered. */
+  registered: boolean;
+  /** The descriptor that tells of its end, where there is one. */
+  readonly descriptor: number | undefined;
+}
+
+export class Census {
+  readonly #survivors = new Map<number, Survivor>();
+  readonly #bySession = new Map<string, Survivor[]>();
+  /** Survivors that must be asked for one by one, by their number. */
+  readonly #polled = new Set<number>();
+  readonly #exits = process.platform === "linux" ? new ReadinessSet() : undefined;
+  #registered = 0;
+
+  constructor(records: readonly RunningRecord[]) {
+    records.forEach((record, index) => {
+      this.#admit(record, index);
+    });
+  }
+
+  /** Survivors that still run and are not counted as sessions. */
+  count(): number {
+    if (this.#survivors.size === 0) return 0;
+    for (let exited = this.#exits?.take(); exited && exited.length > 0; exited = this.#exits?.take()) {
+      exited.forEach((index) => {
+        this.#forget(index);
+      });
+    }
+    for (const index of this.#polled) {
+      const survivor = this.#survivors.get(index);
+      if (survivor && identify(survivor.record) === "gone") this.#forget(index);
+    }
+    return this.#survivors.size - this.#registered;
+  }
+
+  /** A session registered: a survivor of that id is counted there from now on. */
+  sessionStarted(id: string): void {
+    this.#mark(id, true);
+  }
+
+  /** A session retired: its process, if it is a survivor's, decides again. */
+  sessionEnded(id: string): void {
+    this.#mark(id, false);
+  }
+
+  #admit(record: RunningRecord, index: number): void {
+    // The descriptor comes first: what is identified afterwards is the process that it holds.
+    const descriptor = this.#exits ? openProcess(record.pid) : -1;
+    const verdict = identify(record);
+    // Only a process that is known for certain can be left to its descriptor.
+    const watched = descriptor >= 0 && verdict === "alive" && this.#exits?.add(descriptor, index) === true;
+    if (descriptor >= 0 && !watched) closeDescriptor(descriptor);
+    if (verdict === "gone") return;
+    const survivor = { record, registered: false, descriptor: watched ? descriptor : undefined };
+    this.#survivors.set(index, survivor);
+    if (!watched) this.#polled.add(index);
+    const others = this.#bySession.get(record.sessionId);
+    if (others) others.push(survivor);
+    else this.#bySession.set(record.sessionId, [survivor]);
+  }
+
+  #forget(index: number): void {
+    const survivor = this.#survivors.get(index);
+    if (!survivor) return;
+    this.#survivors.delete(index);
+    this.#polled.delete(index);
+    if (survivor.registered) this.#registered--;
+    survivor.registered = false;
+    if (survivor.descriptor !== undefined) closeDescriptor(survivor.descriptor);
+    const { sessionId } = survivor.record;
+    const others = this.#bySession.get(sessionId)?.filter((other) => other !== survivor) ?? [];
+    if (others.length > 0) this.#bySession.set(sessionId, others);
+    else this.#bySession.delete(sessionId);
+  }
+
+  #mark(id: string, registered: boolean): void {
+    for (const survivor of this.#bySession.get(id) ?? []) {
+      if (survivor.registered === registered) continue;
+      survivor.registered = registered;
+      this.#registered += registered ? 1 : -1;
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * Is that pid still that process? A pid alone is no identity: it is used again. A process is known by its pid and the
+ * moment it started, the start token.
+ */
+
+import { readFileSync } from "node:fs";
+import { darwinStartTime, ESRCH, probe } from "../native.ts";
+
+/** What the operating system says of a pid. */
+export type ProcessReading =
+  /** Nothing holds it, or a zombie does. */
+  | { readonly held: false }
+  /** Held; `startToken` is absent where it could not be read. */
+  | { readonly held: true; readonly startToken: string | undefined };
+
+/** A process as a running record names it. */
+export interface ProcessIdentity {
+  /** 0 to 2^32-1. */
+  readonly pid: number;
+  /** Empty in a record that could not tell: that differs from every token. */
+  readonly startToken: string;
+}
+
+/** `unverified`: the pid is held and its start token cannot be read, so the holder may be that process. */
+export type IdentityVerdict = "alive" | "unverified" | "gone";
+
+const GONE: ProcessReading = { held: false };
+const MAX_PID = 2 ** 31 - 1;
+
+/** Whether the pid is still held by the process that the record names. */
+export function identify({ pid, startToken }: ProcessIdentity): IdentityVerdict {
+  if (pid === 0 || pid > MAX_PID) return "gone";
+  const reading = readProcess(pid);
+  if (!reading.held) return "gone";
+  if (reading.startToken === undefined) return "unverified";
+  return reading.startToken === startToken ? "alive" : "gone";
+}
+
+export function readProcess(pid: number): ProcessReading {
+  // EPERM is another user's process: held all the same.
+  if (probe(pid) === ESRCH) return GONE;
+  return process.platform === "darwin" ? readDarwin(pid) : readLinux(pid);
+}
+
+function readLinux(pid: number): ProcessReading {
+  try {
+    return parseProcStat(readFileSync(`/proc/${pid}/stat`, "latin1"));
+  } catch {
+    // Gone since the probe, or hidden from this user.
+    return probe(pid) === ESRCH ? GONE : { held: true, startToken: undefined };
+  }
+}
+
+/** Field 3 is the state, field 22 the start time; the name before them, in brackets, may hold anything. */
+export function parseProcStat(text: string): ProcessReading {
+  const [state, ...rest] = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  if (state === "Z" || state === "X" || state === "x") return GONE;
+  return { held: true, startToken: rest[18] };
+}
+
+function readDarwin(pid: number): ProcessReading {
+  const started = darwinStartTime(pid);
+  // The pid answers a probe and has no information: a zombie.
+  if (started === ESRCH) return GONE;
+  if (typeof started === "number") return { held: true, startToken: undefined };
+  return { held: true, startToken: `${started.seconds}.${String(started.microseconds).padStart(6, "0")}` };
+}

@@ -1,0 +1,119 @@
+/** `~/.murmur/running`, one JSON record for each capsule that runs: read, and never written. */
+
+import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { describeOsError, isSystemError } from "../os-error.ts";
+import type { ProcessIdentity } from "./process-identity.ts";
+
+/** The part of a record that a census needs. Tokens in it are dropped as soon as it is parsed. */
+export interface RunningRecord extends ProcessIdentity {
+  readonly sessionId: string;
+}
+
+export type RecordsReading =
+  | {
+      readonly ok: true;
+      readonly records: readonly RunningRecord[];
+      /** `.json` entries that are no record: not regular, too large, unparsable, or written by an older `mur`. */
+      readonly unreadable: number;
+    }
+  /** The directory exists and cannot be listed: the path and the OS error. */
+  | { readonly ok: false; readonly fault: string };
+
+const MAX_RECORD_BYTES = 1024 * 1024;
+
+export function readRunningRecords(directory: string): RecordsReading {
+  let names: string[];
+  try {
+    names = readdirSync(directory);
+  } catch (error) {
+    // A missing directory is a host running nothing.
+    if (isSystemError(error) && error.code === "ENOENT") return { ok: true, records: [], unreadable: 0 };
+    return { ok: false, fault: `${directory}: ${describeOsError(error)}` };
+  }
+  const buffer = Buffer.allocUnsafe(MAX_RECORD_BYTES + 1);
+  const records: RunningRecord[] = [];
+  let unreadable = 0;
+  for (const name of names) {
+    if (!name.endsWith(".json")) continue;
+    const record = readRecord(join(directory, name), buffer);
+    if (record) records.push(record);
+    else unreadable++;
+  }
+  return { ok: true, records, unreadable };
+}
+
+/** No link is followed and nothing is waited for: a FIFO of that name must not hold up the start. */
+const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
+
+function readRecord(path: string, buffer: Buffer): RunningRecord | undefined {
+  let fd: number | undefined;
+  try {
+    fd = openSync(path, OPEN_FLAGS);
+    if (!fstatSync(fd).isFile()) return undefined;
+    let length = 0;
+    for (;;) {
+      const count = readSync(fd, buffer, length, buffer.length - length, null);
+      if (count === 0) break;
+      length += count;
+      if (length > MAX_RECORD_BYTES) return undefined;
+    }
+    return parseRunningRecord(buffer.subarray(0, length));
+  } catch {
+    return undefined;
+  } finally {
+    if (fd !== undefined) closeSync(fd);
+  }
+}
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
+
+/** The record in the bytes of one file, or `undefined` where a key is missing, malformed or of another type. */
+export function parseRunningRecord(bytes: Uint8Array): RunningRecord | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(UTF8.decode(bytes));
+  } catch {
+    return undefined;
+  }
+  if (!isObject(value)) return undefined;
+  for (const [key, isWellFormed] of REQUIRED) if (!isWellFormed(value[key])) return undefined;
+  for (const [key, isWellFormed] of OPTIONAL) {
+    const found = value[key];
+    if (found !== undefined && found !== null && !isWellFormed(found)) return undefined;
+  }
+  return {
+    sessionId: value.session_id as string,
+    pid: value.pid as number,
+    startToken: value.process_start as string,
+  };
+}
+
+type Check = (value: unknown) => boolean;
+
+const isText: Check = (value) => typeof value === "string";
+const isPid: Check = (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffffffff;
+const isLauncher: Check = (value) => isObject(value) && isPid(value.pid) && isText(value.process_start);
+
+const REQUIRED: readonly (readonly [string, Check])[] = [
+  ["session_id", (value) => isText(value) && /^[A-Za-z0-9_.:-]{1,256}$/.test(String(value))],
+  ["process_start", isText],
+  ["capsule_name", isText],
+  ["capsule_version", isText],
+  ["workdir", isText],
+  ["started_at", isText],
+  ["pid", isPid],
+  ["outlives_launcher", (value) => typeof value === "boolean"],
+];
+
+const OPTIONAL: readonly (readonly [string, Check])[] = [
+  ["url", isText],
+  ["door_token", isText],
+  ["credentials", (value) => isObject(value) && Object.values(value).every(isText)],
+  ["formation_id", (value) => isText(value) && /^frm_[0-9a-f]{32}$/.test(String(value))],
+  ["formation_launcher", isLauncher],
+];
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,154 @@
+/**
+ * The daemon's flags, their defaults and their refusals. Arguments are read from left to right, and the first fault
+ * ends it: a flag that was misspelt must never start a daemon under other bounds than its operator meant.
+ */
+
+import { type ArgsDef, defineCommand } from "citty";
+import { printable } from "../printable.ts";
+import { type ArtifactName, parseArtifactName } from "../registry/artifact-name.ts";
+
+/** The flags as they were given; what has a default that depends on the host is absent unless it was given. */
+export interface Flags {
+  /** 0 to 65535; 0 takes a free port. */
+  readonly port: number;
+  readonly registryPath: string | undefined;
+  readonly spawnAllow: ReadonlySet<ArtifactName>;
+  readonly maxDepth: number;
+  readonly maxConcurrent: number;
+  readonly maxLiveCapsules: number | undefined;
+}
+
+export type FlagsReading =
+  | { readonly kind: "run"; readonly flags: Flags }
+  | { readonly kind: "version" }
+  /** What is wrong, naming the argument. */
+  | { readonly kind: "fault"; readonly fault: string };
+
+const ARGS = {
+  port: { type: "string", valueHint: "PORT", default: "7700", description: "Port to bind on 127.0.0.1" },
+  "registry-path": {
+    type: "string",
+    valueHint: "DIR",
+    description: "Local artifact registry (default: $HOME/.murmur/artifacts)",
+  },
+  "spawn-allow": {
+    type: "string",
+    valueHint: "SCOPE/NAME",
+    description: "A capsule that may register without an approval; repeat it per name",
+  },
+  "max-depth": {
+    type: "string",
+    valueHint: "N",
+    default: "3",
+    description: "Levels of delegation below a top-level capsule",
+  },
+  "max-concurrent": {
+    type: "string",
+    valueHint: "N",
+    default: "4",
+    description: "Children one session may hold live at once",
+  },
+  "max-live-capsules": {
+    type: "string",
+    valueHint: "N",
+    description: "Capsules live on the host at once (default: from the core count)",
+  },
+  version: { type: "boolean", description: "Print the version and exit" },
+} as const satisfies ArgsDef;
+
+type FlagName = keyof typeof ARGS;
+
+export const command = defineCommand({
+  meta: { name: "mur-roost", description: "Decides which capsules may start which other capsules" },
+  args: ARGS,
+});
+
+/** One line that shows every flag. */
+export function usage(): string {
+  const flags = Object.entries(ARGS).map(([name, arg]) =>
+    "valueHint" in arg ? `[--${name} ${arg.valueHint}]${name === "spawn-allow" ? "..." : ""}` : `[--${name}]`,
+  );
+  return `usage: mur-roost ${flags.join(" ")}`;
+}
+
+const MAX_WHOLE_NUMBER = 4294967295;
+const MAX_PORT = 65535;
+
+/** A fault on its way out of a value's parser. */
+class FlagFault extends Error {}
+
+export function readFlags(argv: readonly string[]): FlagsReading {
+  try {
+    return scan(argv);
+  } catch (error) {
+    if (error instanceof FlagFault) return { kind: "fault", fault: error.message };
+    throw error;
+  }
+}
+
+function scan(argv: readonly string[]): FlagsReading {
+  const spawnAllow = new Set<ArtifactName>();
+  const flags = {
+    port: Number(ARGS.port.default),
+    registryPath: undefined as string | undefined,
+    spawnAllow,
+    maxDepth: Number(ARGS["max-depth"].default),
+    maxConcurrent: Number(ARGS["max-concurrent"].default),
+    maxLiveCapsules: undefined as number | undefined,
+  };
+  const rest = [...argv];
+  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
+    const { name, inline } = splitArgument(argument);
+    if (name === "version") return { kind: "version" };
+    const value = inline ?? rest.shift();
+    if (value === undefined) throw new FlagFault(`--${name} needs a value`);
+    switch (name) {
+      case "port":
+        flags.port = wholeNumber(name, value, MAX_PORT);
+        break;
+      case "registry-path":
+        if (value === "") throw new FlagFault("--registry-path must not be empty");
+        flags.registryPath = value;
+        break;
+      case "spawn-allow":
+        spawnAllow.add(fullName(name, value));
+        break;
+      case "max-depth":
+        flags.maxDepth = wholeNumber(name, value, MAX_WHOLE_NUMBER);
+        break;
+      case "max-concurrent":
+        flags.maxConcurrent = wholeNumber(name, value, MAX_WHOLE_NUMBER);
+        break;
+      case "max-live-capsules":
+        flags.maxLiveCapsules = wholeNumber(name, value, MAX_WHOLE_NUMBER);
+        break;
+      default:
+        return name satisfies never;
+    }
+  }
+  return { kind: "run", flags };
+}
+
+/** Only a flag of the table, spelt as it stands there; `--flag=value` only where it takes a value. */
+function splitArgument(argument: string): { readonly name: FlagName; readonly inline: string | undefined } {
+  const [, text, inline] = /^--([^=]*)(?:=(.*))?$/s.exec(argument) ?? [];
+  const name = (Object.keys(ARGS) as FlagName[]).find((known) => known === text);
+  if (name === undefined || (name === "version" && inline !== undefined)) {
+    throw new FlagFault(`unknown argument: ${printable(argument)}`);
+  }
+  return { name, inline };
+}
+
+function wholeNumber(name: FlagName, value: string, max: number): number {
+  const number = /^[0-9]{1,20}$/.test(value) ? Number(value) : Number.NaN;
+  if (number <= max) return number;
+  throw new FlagFault(`--${name} takes a whole number from 0 to ${max}, not '${printable(value)}'`);
+}
+
+function fullName(name: FlagName, value: string): ArtifactName {
+  const parsed = parseArtifactName(value);
+  if (parsed !== undefined) return parsed;
+  throw new FlagFault(
+    `--${name} takes one capsule full name, <scope>/<name>, not '${printable(value)}'; repeat the flag per name`,
+  );
+}

@@ -1,0 +1,124 @@
+/** The composition root: census, authority, sessions, app, listen, announce, stop. */
+
+import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import { createApp } from "./api/app.ts";
+import { takeCensus } from "./census/census.ts";
+import type { Flags } from "./cli/flags.ts";
+import { harden } from "./harden.ts";
+import { announce, createDecisionLog, type DecisionLog } from "./log.ts";
+import { describeOsError } from "./os-error.ts";
+import { lowerManifest } from "./referee/envelope.ts";
+import { readManifestAside } from "./registry/manifest-reader.ts";
+import { Registry } from "./registry/registry.ts";
+import { Sessions } from "./sessions/sessions.ts";
+import { type Authority, createAuthority } from "./tokens/authority.ts";
+
+/** A daemon that listens. */
+export interface Daemon {
+  readonly port: number;
+  /** Stops accepting, answers what is in flight, and forgets its keys. Resolves within two seconds. */
+  stop(): Promise<void>;
+}
+
+/** A client that sends nothing, or stops reading, is let go after this long. */
+const IDLE_SECONDS = 10;
+const STOP_GRACE_MS = 1500;
+/** Room above the limit of a body, so that the application answers for it rather than the parser. */
+const PARSER_BODY_BYTES = Number.MAX_SAFE_INTEGER;
+
+/** Starts the daemon, or says in one sentence why it cannot start; then no port is bound. */
+export function startDaemon(
+  flags: Flags,
+  environment: NodeJS.ProcessEnv,
+): { readonly ok: true; readonly daemon: Daemon } | { readonly ok: false; readonly fault: string } {
+  for (const warning of harden(environment)) announce(`warning: ${warning}`);
+
+  const home = environment.HOME ?? "";
+  const counting = performance.now();
+  const taken = isAbsolute(home)
+    ? takeCensus(join(home, ".murmur", "running"))
+    : { ok: false as const, fault: unresolvedHome(environment.HOME) };
+  if (!taken.ok) {
+    return { ok: false, fault: `cannot count the capsules already running on this host: ${taken.fault}` };
+  }
+  const countedIn = performance.now() - counting;
+  announce(
+    `${taken.live} live capsules already running on this host, counted from ${join(home, ".murmur", "running")} (${taken.read} records read in ${countedIn.toFixed(1)} ms; ${taken.stale} stale and ${taken.unreadable} unreadable not counted)`,
+  );
+
+  const limits = {
+    maxDepth: flags.maxDepth,
+    maxConcurrent: flags.maxConcurrent,
+    maxLiveCapsules: flags.maxLiveCapsules ?? defaultCeiling(availableParallelism()),
+  };
+  const authority = createAuthority({ randomBytes, wall: Date.now });
+  const log = createDecisionLog(environment);
+  const app = createApp({
+    limits,
+    spawnAllow: flags.spawnAllow,
+    authority,
+    sessions: new Sessions(() => performance.now()),
+    registry: new Registry({
+      path: resolve(flags.registryPath ?? join(home, ".murmur", "artifacts")),
+      readManifest: readManifestAside,
+      lower: lowerManifest,
+    }),
+    census: taken.census,
+    log,
+    wall: Date.now,
+  });
+
+  const server = listen(flags.port, app.compile().fetch);
+  if (typeof server === "string") {
+    return { ok: false, fault: `failed to bind port ${flags.port}: ${server}` };
+  }
+  const port = server.port ?? flags.port;
+  announce(`listening on 127.0.0.1:${port}`);
+  announce(`machine ceiling ${limits.maxLiveCapsules} live capsules (--max-live-capsules)`);
+  return { ok: true, daemon: { port, stop: () => stop(server, authority, log) } };
+}
+
+/** Start the daemon: "multiplies the host's core count by 8 and clamps the result to between 16 and 256". */
+export function defaultCeiling(cores: number): number {
+  return Math.min(256, Math.max(16, cores * 8));
+}
+
+function unresolvedHome(home: string | undefined): string {
+  const why =
+    home === undefined ? "HOME is not set" : home === "" ? "HOME is empty" : "HOME is not an absolute path";
+  return `the home directory could not be resolved: ${why}`;
+}
+
+type Server = Bun.Server<undefined>;
+
+/** The listening server, or the OS error. */
+function listen(port: number, fetch: (request: Request) => Response | Promise<Response>): Server | string {
+  try {
+    return Bun.serve({
+      hostname: "127.0.0.1",
+      port,
+      // Off by default outside development; two daemons would share the port without a word.
+      reusePort: false,
+      development: false,
+      idleTimeout: IDLE_SECONDS,
+      maxRequestBodySize: PARSER_BODY_BYTES,
+      fetch,
+      error: () => Response.json({ error: "the daemon failed to answer this request" }, { status: 500 }),
+    });
+  } catch (error) {
+    return describeOsError(error);
+  }
+}
+
+async function stop(server: Server, authority: Authority, log: DecisionLog): Promise<void> {
+  const grace = Promise.withResolvers<void>();
+  const timer = setTimeout(grace.resolve, STOP_GRACE_MS);
+  await Promise.race([server.stop(), grace.promise]);
+  clearTimeout(timer);
+  // What is still open after the grace is cut off.
+  void server.stop(true);
+  authority.destroy();
+  log.flush();
+}

@@ -1,0 +1,150 @@
+/**
+ * What the operator sees, all of it on stderr: the start-up lines as they are, and the decision log, one line for each
+ * grant, refusal, registration and retirement.
+ *
+ * Nothing here may stop or slow the daemon: a stderr that is slow loses lines, which are counted; one that refuses
+ * writes is given up line by line.
+ */
+
+import { writeSync } from "node:fs";
+import { type ConsolaInstance, createConsola, LogLevels } from "consola/core";
+import { isWritable } from "./native.ts";
+import { printable } from "./printable.ts";
+
+const STDERR = 2;
+
+/** Writes one line of start-up, warning or fault to stderr, at once. */
+export function announce(line: string): void {
+  writeLine(`mur-roost: ${line}`);
+}
+
+/** Writes a line to stderr as it is. */
+export function writeLine(line: string): void {
+  writeAll(Buffer.from(`${line}\n`));
+}
+
+/** A stderr that refuses writes never stops the daemon. */
+function writeAll(bytes: Uint8Array): boolean {
+  try {
+    for (let done = 0; done < bytes.length; ) done += writeSync(STDERR, bytes, done);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Fields of one line, in the order they are written; absent ones are left out. */
+export type LogFields = Readonly<Record<string, string | number | undefined>>;
+
+export interface DecisionLog {
+  granted(fields: LogFields): void;
+  refused(fields: LogFields): void;
+  /** A fault of the daemon itself. */
+  failed(fields: LogFields): void;
+  /** Writes out what is still held, as far as stderr takes it. */
+  flush(): void;
+}
+
+/** The level in consola's own variable, `CONSOLA_LEVEL`, where it is a number; else consola's default. */
+function levelFrom(environment: NodeJS.ProcessEnv): number {
+  const text = environment.CONSOLA_LEVEL?.trim() ?? "";
+  return /^-?[0-9]+$/.test(text) ? Number(text) : LogLevels.info;
+}
+
+export function createDecisionLog(environment: NodeJS.ProcessEnv): DecisionLog {
+  const lines = new LineBuffer();
+  const consola: ConsolaInstance = createConsola({
+    level: levelFrom(environment),
+    // consola folds lines that repeat; each decision is one of its own.
+    throttle: 0,
+    reporters: [
+      { log: ({ date, type, args }) => lines.add(`${date.toISOString()} ${type} ${String(args[0])}\n`) },
+    ],
+  });
+  return {
+    granted(fields) {
+      if (consola.level >= LogLevels.info) consola.info(formatFields(fields));
+    },
+    refused(fields) {
+      if (consola.level >= LogLevels.warn) consola.warn(formatFields(fields));
+    },
+    failed: (fields) => consola.error(formatFields(fields)),
+    flush: () => lines.flush(),
+  };
+}
+
+/** `key=value` pairs; a value that is not plainly one word is quoted and escaped, so that no text can forge a line. */
+export function formatFields(fields: LogFields): string {
+  let line = "";
+  for (const key in fields) {
+    const value = fields[key];
+    if (value === undefined) continue;
+    line += `${line === "" ? "" : " "}${key}=${typeof value === "number" ? value : formatText(value)}`;
+  }
+  return line;
+}
+
+const PLAIN = /^[A-Za-z0-9_./:@+-]{1,256}$/;
+const MAX_TEXT_CHARACTERS = 1024;
+
+function formatText(text: string): string {
+  if (PLAIN.test(text)) return text;
+  const shown = text.length > MAX_TEXT_CHARACTERS ? `${text.slice(0, MAX_TEXT_CHARACTERS)}…` : text;
+  return printable(JSON.stringify(shown));
+}
+
+/** A pipe that polls as writable takes at least this much without blocking (POSIX: PIPE_BUF is 512 or more; 4096 here). */
+const CHUNK_BYTES = process.platform === "darwin" ? 512 : 4096;
+const MAX_BUFFERED_CHARACTERS = 256 * 1024;
+const RETRY_MS = 50;
+
+/**
+ * Lines on their way to stderr. They are written between requests, and only as fast as the descriptor takes them: what
+ * does not fit the buffer is dropped and counted.
+ */
+class LineBuffer {
+  #lines: string[] = [];
+  #characters = 0;
+  #dropped = 0;
+  #scheduled = false;
+  #rest: Uint8Array = new Uint8Array(0);
+
+  add(line: string): void {
+    if (this.#characters + line.length > MAX_BUFFERED_CHARACTERS) {
+      this.#dropped++;
+      return;
+    }
+    this.#lines.push(line);
+    this.#characters += line.length;
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => this.flush());
+  }
+
+  flush(): void {
+    this.#scheduled = false;
+    while (this.#rest.length > 0 || this.#lines.length > 0) {
+      if (this.#rest.length === 0) this.#rest = this.#takeLines();
+      if (!isWritable(STDERR)) {
+        this.#scheduled = true;
+        setTimeout(() => this.flush(), RETRY_MS).unref();
+        return;
+      }
+      const chunk = this.#rest.subarray(0, CHUNK_BYTES);
+      this.#rest = this.#rest.subarray(chunk.length);
+      if (!writeAll(chunk)) this.#rest = new Uint8Array(0);
+    }
+  }
+
+  #takeLines(): Uint8Array {
+    if (this.#dropped > 0) {
+      const fields = formatFields({ event: "log-lines-dropped", count: this.#dropped });
+      this.#lines.push(`${new Date().toISOString()} warn ${fields}\n`);
+      this.#dropped = 0;
+    }
+    const bytes = Buffer.from(this.#lines.join(""), "utf8");
+    this.#lines = [];
+    this.#characters = 0;
+    return bytes;
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * The three bounds on delegation, asked in this order: depth, because it is permanent for the asking session; the
+ * machine ceiling, whose answer does not depend on who is asking; concurrency, which is about one formation alone.
+ */
+
+/** The operator's three numbers. None has a value that means unlimited; 0 refuses every delegation. */
+export interface Limits {
+  readonly maxDepth: number;
+  readonly maxLiveCapsules: number;
+  readonly maxConcurrent: number;
+}
+
+/** What the daemon's own records say at the moment of a `POST /spawn`. */
+export interface Standing {
+  /** Levels that may still hang below the asking session. */
+  readonly depthRemaining: number;
+  /** Capsules live on the host, across every formation. */
+  readonly liveCapsules: number;
+  /** Children the asking session holds, approved and not yet launched ones included. */
+  readonly liveChildren: number;
+}
+
+export type Bound = "depth" | "machine-ceiling" | "concurrency";
+
+/** The first bound that has been reached, or `undefined` where one more child fits. */
+export function boundReached(limits: Limits, standing: Standing): Bound | undefined {
+  if (standing.depthRemaining <= 0) return "depth";
+  return slotBoundReached(limits, standing);
+}
+
+/** The two bounds that other requests move, asked once more in the step that takes the slot. */
+export function slotBoundReached(
+  limits: Limits,
+  standing: Pick<Standing, "liveCapsules" | "liveChildren">,
+): Exclude<Bound, "depth"> | undefined {
+  if (standing.liveCapsules >= limits.maxLiveCapsules) return "machine-ceiling";
+  if (standing.liveChildren >= limits.maxConcurrent) return "concurrency";
+  return undefined;
+}

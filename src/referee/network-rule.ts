@@ -1,0 +1,63 @@
+/**
+ * Network entries: `host`, `host:port` or `scheme://host[:port]`, and which entry covers which.
+ *
+ * A rule is (scheme or any, host, port or any). Rule A covers rule B when the hosts are equal and, on scheme and port
+ * each, A is any or equals B's.
+ */
+
+/** `undefined` on scheme or port means any. */
+export interface NetworkRule {
+  readonly scheme: "http" | "https" | undefined;
+  readonly host: string;
+  readonly port: number | undefined;
+}
+
+const ENTRY = /^(?:([a-z]+):\/\/)?(\[[^\]]*\]|[^\s:/?#@\\[\]]+)(?::([0-9]+))?\/?$/i;
+const READABLE_HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/;
+const DEFAULT_PORTS = { http: 80, https: 443 } as const;
+
+/** The entry as a rule, or `undefined` where it is unreadable: then it is never covered, and covers nothing. */
+export function parseNetworkRule(entry: string): NetworkRule | undefined {
+  const [, prefix, authority, digits] = ENTRY.exec(entry.trim()) ?? [];
+  if (authority === undefined) return undefined;
+  const scheme = prefix?.toLowerCase();
+  if (scheme !== undefined && scheme !== "http" && scheme !== "https") return undefined;
+  const host = parseHost(authority);
+  if (host === undefined) return undefined;
+  // The port is taken from the text: the URL standard drops one that is its scheme's own.
+  const written = digits === undefined ? undefined : Number(digits);
+  if (written !== undefined && written > 65535) return undefined;
+  return { scheme, host, port: written ?? (scheme && DEFAULT_PORTS[scheme]) };
+}
+
+/** The host as the URL standard has it: lower case, punycode, numeric forms resolved. */
+function parseHost(authority: string): string | undefined {
+  const url = URL.parse(`http://${authority}/`);
+  return url && READABLE_HOST.test(url.hostname) ? url.hostname : undefined;
+}
+
+/** A parent's entries, indexed so that a question costs the same however many there are. */
+export class NetworkRules {
+  readonly #keys = new Set<string>();
+
+  constructor(entries: readonly string[]) {
+    for (const entry of entries) {
+      const rule = parseNetworkRule(entry);
+      if (rule) this.#keys.add(keyOf(rule.scheme, rule.host, rule.port));
+    }
+  }
+
+  /** Whether one of the entries covers this rule. */
+  covers({ scheme, host, port }: NetworkRule): boolean {
+    return (
+      this.#keys.has(keyOf(undefined, host, undefined)) ||
+      this.#keys.has(keyOf(scheme, host, undefined)) ||
+      this.#keys.has(keyOf(undefined, host, port)) ||
+      this.#keys.has(keyOf(scheme, host, port))
+    );
+  }
+}
+
+function keyOf(scheme: string | undefined, host: string, port: number | undefined): string {
+  return `${scheme ?? "*"} ${host} ${port ?? "*"}`;
+}

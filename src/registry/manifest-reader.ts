@@ -1,0 +1,33 @@
+/**
+ * Reads manifests without holding up the requests of others: a small one here, a large one on a thread of its own.
+ *
+ * The largest manifest that is allowed, written to be slow, takes a YAML reader most of a second.
+ */
+
+import { type ManifestReading, readManifest } from "./manifest.ts";
+
+/** At the worst rate that was seen, a text this long takes a few tens of milliseconds. */
+const LARGEST_READ_HERE = 8 * 1024;
+
+/** The thread's last reading: large manifests are read one after another, so that they never take more than one core. */
+let last: Promise<unknown> = Promise.resolve();
+
+export function readManifestAside(source: string): ManifestReading | Promise<ManifestReading> {
+  if (source.length <= LARGEST_READ_HERE) return readManifest(source);
+  const reading = last.then(() => readOnThread(source));
+  last = reading;
+  return reading;
+}
+
+function readOnThread(source: string): Promise<ManifestReading> {
+  return new Promise((resolve) => {
+    const worker = new Worker(new URL("./manifest-worker.ts", import.meta.url).href);
+    const settle = (reading: ManifestReading) => {
+      worker.terminate();
+      resolve(reading);
+    };
+    worker.onmessage = (event: MessageEvent<ManifestReading>) => settle(event.data);
+    worker.onerror = () => settle({ ok: false, fault: "the manifest could not be read" });
+    worker.postMessage(source);
+  });
+}

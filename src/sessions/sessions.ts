@@ -1,0 +1,131 @@
+/**
+ * Who is registered, how much each may still delegate, and how many capsules this daemon has live.
+ *
+ * Every count is a number that moves with its event; nothing is walked. A finished session keeps its outcome, its depth
+ * and the number of its children that still run, for as long as the daemon runs: its id is never free again.
+ */
+
+import { type Redemption, Reservations } from "./reservations.ts";
+
+/** A session's own id, as its runtime minted it: 1 to 256 characters of `A-Z a-z 0-9 _ . : -`. */
+export type SessionId = string & { readonly __brand: "SessionId" };
+
+export type SessionStatus = "running" | "complete" | "failed";
+
+/** What stays of a session after it ends. */
+interface Session<Held> {
+  status: SessionStatus;
+  /** Levels of delegation that may hang below it. */
+  readonly depth: number;
+  /** Its children that have registered and not yet retired. */
+  runningChildren: number;
+  /** What only a running session needs. */
+  running: Running<Held> | undefined;
+}
+
+interface Running<Held> {
+  readonly id: SessionId;
+  readonly held: Held;
+  readonly parent: Session<Held> | undefined;
+  reserved: number;
+  ended: boolean;
+}
+
+/** A running session, as its credential names it. */
+export interface RunningSession<Held> {
+  readonly id: SessionId;
+  readonly depth: number;
+  /** What it was found to hold at its registration. */
+  readonly held: Held;
+}
+
+export interface SessionFigures {
+  readonly status: SessionStatus;
+  readonly depthRemaining: number;
+  readonly liveChildren: number;
+}
+
+export class Sessions<Held> {
+  readonly #sessions = new Map<string, Session<Held>>();
+  readonly #reservations: Reservations<Running<Held>>;
+  #running = 0;
+
+  /** `monotonic`: milliseconds that only grow. */
+  constructor(monotonic: () => number) {
+    this.#reservations = new Reservations(monotonic);
+  }
+
+  /** Whether the id was ever used with this daemon. */
+  has(id: string): boolean {
+    return this.#sessions.has(id);
+  }
+
+  running(id: string): RunningSession<Held> | undefined {
+    const session = this.#sessions.get(id);
+    return session?.running && { id: session.running.id, depth: session.depth, held: session.running.held };
+  }
+
+  figures(id: string): SessionFigures | undefined {
+    const session = this.#sessions.get(id);
+    if (!session) return undefined;
+    return { status: session.status, depthRemaining: session.depth, liveChildren: this.#children(session) };
+  }
+
+  /** Children a session holds: running ones, and slots reserved for approved ones. 0 for an id that is unknown. */
+  liveChildren(id: string): number {
+    const session = this.#sessions.get(id);
+    return session ? this.#children(session) : 0;
+  }
+
+  /** Sessions that run, and slots that are reserved, across every formation. */
+  get live(): number {
+    return this.#running + this.#reservations.live;
+  }
+
+  /** Adds a running session that nobody delegated. The id must be new. */
+  addRoot(id: SessionId, depth: number, held: Held): void {
+    this.#add(id, depth, held, undefined);
+  }
+
+  /** Reserves a slot under a running session for the child that the approval `jti` names. */
+  reserve(parent: SessionId, jti: string): void {
+    const running = this.#sessions.get(parent)?.running;
+    if (running) this.#reservations.reserve(jti, running);
+  }
+
+  /** Marks an approval as redeemed; see `Reservations.redeem`. */
+  redeem(jti: string): Redemption {
+    return this.#reservations.redeem(jti);
+  }
+
+  /** Exchanges a redeemed approval's slot for the running child. The parent must run, the id must be new. */
+  addChild(id: SessionId, depth: number, held: Held, parent: SessionId, jti: string): void {
+    const above = this.#sessions.get(parent);
+    this.#reservations.release(jti);
+    this.#add(id, depth, held, above);
+    if (above) above.runningChildren++;
+  }
+
+  /** Retires a running session: its slot, and every slot it had reserved, are free. */
+  finish(id: SessionId, outcome: Exclude<SessionStatus, "running">): void {
+    const session = this.#sessions.get(id);
+    const running = session?.running;
+    if (!session || !running) return;
+    this.#reservations.end(running);
+    if (running.parent) running.parent.runningChildren--;
+    this.#running--;
+    session.status = outcome;
+    session.running = undefined;
+  }
+
+  #children(session: Session<Held>): number {
+    const reserved = session.running ? this.#reservations.reservedBy(session.running) : 0;
+    return session.runningChildren + reserved;
+  }
+
+  #add(id: SessionId, depth: number, held: Held, parent: Session<Held> | undefined): void {
+    const running = { id, held, parent, reserved: 0, ended: false };
+    this.#sessions.set(id, { status: "running", depth, runningChildren: 0, running });
+    this.#running++;
+  }
+}

@@ -1,0 +1,99 @@
+/**
+ * Credentials and approvals: minted here, verified here, and nowhere else. Both keys live in memory only, so a restart
+ * voids every token.
+ *
+ * A credential names a session. An approval names the session that earned it and one artifact, and is good for one
+ * redemption within 60 seconds. Which sessions run is not known here.
+ */
+
+import type { ArtifactName, ArtifactVersion, Sha256 } from "../registry/artifact-name.ts";
+import { createSeal } from "./seal.ts";
+
+/** An approval's life, in milliseconds, on either clock. */
+export const APPROVAL_LIFETIME_MS = 60_000;
+
+/** What an approval says: one artifact, judged for one session, with the child's own depth budget. */
+export interface Approval {
+  /** The session that earned it. */
+  readonly sid: string;
+  readonly name: ArtifactName;
+  readonly version: ArtifactVersion;
+  readonly digest: Sha256;
+  /** Levels of delegation that the child may spend. */
+  readonly depth: number;
+  /** Unix milliseconds. */
+  readonly exp: number;
+  /** Unique, 16 random bytes in hex: what "already redeemed" is remembered by. */
+  readonly jti: string;
+}
+
+export interface Clock {
+  /** Unix milliseconds; may be set back and forth. */
+  wall(): number;
+  /** Milliseconds that only grow. */
+  monotonic(): number;
+}
+
+export interface Authority {
+  mintCredential(sessionId: string): string;
+  /** The session that the credential names, or `undefined` for anything that is no credential of this daemon. */
+  verifyCredential(token: string): string | undefined;
+  mintApproval(grant: Omit<Approval, "exp" | "jti">): { readonly token: string; readonly approval: Approval };
+  /** The approval, or `undefined` for anything that is no approval of this daemon. Time is not looked at. */
+  verifyApproval(token: string): Approval | undefined;
+  /** Overwrites both keys. */
+  destroy(): void;
+}
+
+const VERSION = 1;
+
+export function createAuthority(options: {
+  readonly randomBytes: (length: number) => Uint8Array;
+  readonly wall: () => number;
+}): Authority {
+  const { randomBytes, wall } = options;
+  const credentials = createSeal("msc1", "murmur-spawn-credential-v1", randomBytes(32));
+  const approvals = createSeal("msa1", "murmur-spawn-approval-v1", randomBytes(32));
+  const nonce = () => randomBytes(16).toHex();
+
+  return {
+    mintCredential: (sid) => credentials.seal(JSON.stringify({ v: VERSION, sid, n: nonce() })),
+
+    verifyCredential(token) {
+      const payload = readPayload(credentials.open(token));
+      return typeof payload?.sid === "string" ? payload.sid : undefined;
+    },
+
+    mintApproval(grant) {
+      const { sid, name, version, digest, depth } = grant;
+      const approval = {
+        sid,
+        name,
+        version,
+        digest,
+        depth,
+        exp: wall() + APPROVAL_LIFETIME_MS,
+        jti: nonce(),
+      };
+      return { token: approvals.seal(JSON.stringify({ v: VERSION, ...approval })), approval };
+    },
+
+    verifyApproval: (token) => readPayload(approvals.open(token)) as Approval | undefined,
+
+    destroy() {
+      credentials.destroy();
+      approvals.destroy();
+    },
+  };
+}
+
+/** Whatever the MAC vouches for was written above; only its version could be another's. */
+function readPayload(text: string | undefined): Partial<Approval> | undefined {
+  if (text === undefined) return undefined;
+  try {
+    const payload = JSON.parse(text) as { readonly v?: unknown } & Partial<Approval>;
+    return payload.v === VERSION ? payload : undefined;
+  } catch {
+    return undefined;
+  }
+}
