@@ -28,6 +28,11 @@ export function describeOsError(error: unknown): string {
   if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
   // A failed bind carries its code alone.
   const number = Math.abs(error.errno) || (constants.errno[error.code as keyof typeof constants.errno] ?? 0);
-  const words = C_LIBRARY_WORDS[error.code] ?? getSystemErrorMap().get(-number)?.[1] ?? error.code;
+  return describeErrno(error.code, number);
+}
+
+/** The same of an error's name and its number on this platform. */
+export function describeErrno(code: string, number: number): string {
+  const words = C_LIBRARY_WORDS[code] ?? getSystemErrorMap().get(-number)?.[1] ?? code;
   return `${words.charAt(0).toUpperCase()}${words.slice(1)} (os error ${number})`;
 }

@@ -25,12 +25,12 @@ export type Resolution<Held> =
   | { readonly ok: true; readonly artifact: Artifact<Held> }
   | { readonly ok: false; readonly message: string };
 
-export interface RegistryOptions<Held> {
+export interface RegistryOptions<Held, Read = Manifest> {
   readonly path: string;
   /** Reads a manifest's text; may take its time elsewhere. */
-  readonly readManifest: (source: string) => ManifestReading | Promise<ManifestReading>;
+  readonly readManifest: (source: string) => ManifestReading<Read> | Promise<ManifestReading<Read>>;
   /** What to keep of a manifest. */
-  readonly lower: (manifest: Manifest) => Held;
+  readonly lower: (manifest: Read) => Held;
   /** Unix milliseconds. */
   readonly now?: () => number;
   readonly platform?: string;
@@ -61,8 +61,8 @@ interface Kept<Held> {
   readonly resolution: Resolution<Held>;
 }
 
-export class Registry<Held> {
-  readonly #options: RegistryOptions<Held>;
+export class Registry<Held, Read = Manifest> {
+  readonly #options: RegistryOptions<Held, Read>;
   readonly #platform: string;
   readonly #capacity: number;
   readonly #now: () => number;
@@ -72,7 +72,7 @@ export class Registry<Held> {
     { readonly seen: readonly Sighting[]; readonly result: Promise<Resolution<Held>> }
   >();
 
-  constructor(options: RegistryOptions<Held>) {
+  constructor(options: RegistryOptions<Held, Read>) {
     this.#options = options;
     this.#platform = options.platform ?? platformName();
     this.#capacity = options.capacity ?? 256;
@@ -167,7 +167,7 @@ export class Registry<Held> {
     return { resolution: { ok: true, artifact: { sha256: reading.sha256, held } }, lasting: true };
   }
 
-  #manifest(bytes: Uint8Array): ManifestReading | Promise<ManifestReading> {
+  #manifest(bytes: Uint8Array): ManifestReading<Read> | Promise<ManifestReading<Read>> {
     const source = decodeUtf8(bytes);
     if (source === undefined) return { ok: false, fault: "the text is not valid UTF-8" };
     return this.#options.readManifest(source);
