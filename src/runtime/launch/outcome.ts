@@ -4,6 +4,7 @@ import type { ArtifactName, ArtifactVersion } from "../../registry/artifact-name
 import type { DoorUrl } from "../addresses.ts";
 import type { Secret } from "../secret.ts";
 import type { ExitStatus } from "./child-process.ts";
+import type { WorkdirCopy } from "./folders.ts";
 
 export interface LaunchRequest {
   readonly name: ArtifactName;
@@ -63,6 +64,10 @@ export interface LaunchedChild {
   readonly operatorToken: Secret | undefined;
   /** The child's work folder, absolute. */
   readonly workdir: string;
+  /** The child's records directory as it reported it. */
+  readonly recordsDirectory: string | undefined;
+  /** What the folder started with, where the parent's was copied into it. */
+  readonly copy: WorkdirCopy | undefined;
   readonly pid: number;
   /** When its first line was read, on the session's clock (`elapsed`): the child watch counts from here. */
   readonly readyAt: number;
