@@ -5,6 +5,7 @@
 
 import { closeSync, readdirSync, readFileSync, readlinkSync, writeFileSync, writeSync } from "node:fs";
 import { createServer } from "node:http";
+import { join } from "node:path";
 import {
   announceReady,
   closeSession,
@@ -92,18 +93,21 @@ async function agent(session: Session): Promise<void> {
   await announceReady(session, await door(), new Secret(OPERATOR_TOKEN));
 }
 
-/** Starts the same capsule below itself, `levels` deep, and says each level's pid on standard output. */
+/** Starts the same capsule below itself; the file `levels` in the home says how often that goes on. */
 async function chain(session: Session): Promise<void> {
-  const below = Number(readFileSync(`${session.folders.home}/levels`, "utf8"));
-  writeFileSync(`${session.folders.home}/levels`, String(below - 1));
-  if (below > 0 && isRegistered(session)) {
-    const name = parseArtifactName("local/worker");
-    const version = parseArtifactVersion("0.1.0");
-    if (!name || !version) throw new Error("no coordinates");
-    const outcome = await launch(session, { name, version, contextId: "ctx_chain" });
-    if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
-  }
+  const path = join(session.folders.home, "levels");
+  const below = Number(readFileSync(path, "utf8"));
+  writeFileSync(path, String(below - 1));
+  if (below > 0) await launchWorker(session);
   await agent(session);
+}
+
+async function launchWorker(session: Session): Promise<void> {
+  const name = parseArtifactName("local/worker");
+  const version = parseArtifactVersion("0.1.0");
+  if (!name || !version || !isRegistered(session)) throw new Error("nothing can be launched from here");
+  const outcome = await launch(session, { name, version, contextId: "ctx_chain" });
+  if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
 }
 
 const modes: Record<string, () => void | Promise<void>> = {
@@ -120,6 +124,12 @@ const modes: Record<string, () => void | Promise<void>> = {
     await closeSession(session, "complete");
   },
   chain: async () => chain(await open()),
+  siblings: async () => {
+    const session = await open();
+    // The children's own mode is the parent's: those that were launched are plain agents.
+    if (!session.spawner) for (let i = 0; i < 4; i++) await launchWorker(session);
+    await agent(session);
+  },
   commands: async () => {
     const session = await open();
     const env = commandEnvironment(process.env, {

@@ -21,6 +21,9 @@ export interface World {
   stop(): Promise<void>;
 }
 
+/** For tests whose children take an approval and never register: it holds its slot for a minute. */
+export const ROOMY = ["--max-concurrent", "100000", "--max-live-capsules", "100000"];
+
 /** `apart`: the daemon judges what is in a registry of its own, not in the store of the home. */
 export async function createWorld(flags: readonly string[] = [], { apart = false } = {}): Promise<World> {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "mur-roost-runtime-")));

@@ -1,103 +1,35 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "../../../src/runtime/clock.ts";
-import {
-  endAll,
-  isRegistered,
-  type LaunchedChild,
-  type LaunchOutcome,
-  type LaunchRequest,
-  launch,
-  openSession,
-  parseArtifactName,
-  parseArtifactVersion,
-  parseDoorUrl,
-  type RegisteredSession,
-  systemClock,
-} from "../../../src/runtime/index.ts";
+import { endAll, parseArtifactName, parseDoorUrl, systemClock } from "../../../src/runtime/index.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
-import { childBinary, createWorld, processesOf, type World } from "../world.ts";
-
-const name = parseArtifactName("local/worker");
-const parentName = parseArtifactName("local/parent");
-const version = parseArtifactVersion("0.1.0");
-const completionDoor = parseDoorUrl("http://127.0.0.1:40999");
-if (!name || !parentName || !version || !completionDoor) throw new Error("the test's own names do not parse");
-const asked: LaunchRequest = { name, version, contextId: "ctx_test", completionDoor };
+import { openParent, type TestParent } from "../parent.ts";
+import { childBinary, createWorld, processesOf, ROOMY, type World } from "../world.ts";
 
 let world: World;
 let binary: string;
-let written = "";
-let environment: Record<string, string> = {};
-let session: RegisteredSession;
+let parent: TestParent;
 
 beforeAll(async () => {
-  world = await createWorld(["--max-concurrent", "100000", "--max-live-capsules", "100000"]);
   binary = await childBinary();
-  await world.publish(
-    "local/parent",
-    "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE, ONLY_PARENT]}",
-  );
-  await world.publish("local/worker", "env: {allow: [CHILD_MODE]}");
-  session = await openParent(systemClock);
+  world = await createWorld(ROOMY);
+  parent = await openParent(world, binary);
 });
 afterAll(() => world.stop());
-beforeEach(() => {
-  written = "";
-});
+beforeEach(() => parent.forget());
 
-async function keep(bytes: Uint8Array): Promise<void> {
-  written += Buffer.from(bytes).toString("latin1");
-}
-
-async function openParent(clock: Clock, on = world): Promise<RegisteredSession> {
-  environment = {
-    PATH: process.env.PATH ?? "",
-    HOME: on.home,
-    MURMUR_ROOST_URL: `${on.roostUrl}/`,
-    MURMUR_MUR_BINARY: binary,
-    ONLY_PARENT: "only the parent's manifest allows this",
-    SECRET_OF_PARENT: "no manifest allows this",
-  };
-  if (!parentName || !version) throw new Error("no coordinates");
-  const opened = await openSession({
-    run: {
-      name: parentName,
-      version,
-      workdir: on.workdir,
-      grantOnStdin: false,
-      readinessTokens: false,
-      parentWorkdir: undefined,
-    },
-    environment,
-    clock,
-    output: { stdout: keep, stderr: keep },
-  });
-  if (!opened.ok || !isRegistered(opened.value)) throw new Error(JSON.stringify(opened));
-  return opened.value;
-}
-
-function launchAs(mode: string, by = session, more: Partial<LaunchRequest> = {}): Promise<LaunchOutcome> {
-  environment.CHILD_MODE = mode;
-  return launch({ ...by, environment }, { ...asked, ...more });
-}
-
-async function launched(mode: string, by = session): Promise<LaunchedChild> {
-  const outcome = await launchAs(mode, by);
+async function launchedWithDoor() {
+  const completionDoor = parseDoorUrl("http://127.0.0.1:40999");
+  if (!completionDoor) throw new Error("no door");
+  const outcome = await parent.launch("report", { completionDoor });
   if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
   return outcome.child;
 }
 
-function children(of = session): string[] {
-  const folder = join(of.folders.records, "children");
-  return existsSync(folder) ? readdirSync(folder) : [];
-}
-
 describe("a child that keeps the contract", () => {
   test("starts with exactly what its parent gives it", async () => {
-    const child = await launched("report");
+    const child = await launchedWithDoor();
     const given = JSON.parse(readFileSync(join(child.workdir, "given.json"), "utf8"));
     expect(given.args).toEqual([
       "run",
@@ -114,21 +46,21 @@ describe("a child that keeps the contract", () => {
     ]);
     expect(given.env).toEqual({
       CHILD_MODE: "report",
-      PATH: environment.PATH,
+      PATH: parent.environment.PATH,
       HOME: world.home,
       MURMUR_ROOST_URL: world.roostUrl,
       MURMUR_HOST_WARNINGS_REPORTED: "1",
       MURMUR_SPAWNER_LIFELINE: "3",
       MURMUR_SPAWNER: JSON.stringify({
         url: "http://127.0.0.1:40999",
-        session_id: session.id,
+        session_id: parent.session.id,
         context_id: "ctx_test",
         delegation_id: child.delegationId,
       }),
     });
     expect(given.cwd).toBe(child.workdir);
     expect(given.pid).toBe(child.pid);
-    expect(child.workdir).toStartWith(join(session.folders.records, "children/"));
+    expect(child.workdir).toStartWith(join(parent.session.folders.records, "children/"));
     expect(child.workdir).toMatch(/\/worker-[0-9a-f]{16}$/);
     expect(statSync(child.workdir).mode & 0o7777).toBe(0o700);
     expect(child.delegationId).toMatch(/^dlg_[0-9a-f]{32}$/);
@@ -136,8 +68,8 @@ describe("a child that keeps the contract", () => {
   });
 
   test("is registered as a child, its door and its token in the launcher's hands", async () => {
-    const child = await launched("agent");
-    const { client } = session.registration;
+    const child = await parent.launched("agent");
+    const { client } = parent.session.registration;
     expect(await client.status(child.sessionId)).toMatchObject({
       kind: "granted",
       value: { status: "running", depth_remaining: 2 },
@@ -150,7 +82,7 @@ describe("a child that keeps the contract", () => {
   });
 
   test("hands neither handle nor lifeline to the commands it runs", async () => {
-    const child = await launched("commands");
+    const child = await parent.launched("commands");
     const seen = readFileSync(join(child.workdir, "command.txt"), "utf8");
     expect(seen).toContain(`MURMUR_SESSION_ID=${child.sessionId}\n`);
     expect(seen).toContain("MURMUR_RUNTIME_DIR=");
@@ -160,16 +92,16 @@ describe("a child that keeps the contract", () => {
   });
 
   test("may be a script, which is ready when its run has finished", async () => {
-    const child = await launched("script");
+    const child = await parent.launched("script");
     expect(child.door).toBeUndefined();
     expect(await child.exited).toEqual({ kind: "exited", status: 0 });
     expect(readFileSync(join(child.workdir, "result-of-run.txt"), "utf8")).toBe("done");
   });
 
   test("may write as much as it likes", async () => {
-    const child = await launched("floods-stdout");
-    await until("all of it was copied on", () => written.endsWith("\nflooded\n"), 30_000);
-    expect(written.length).toBe(400 * 65_536 + "\nflooded\n".length);
+    const child = await parent.launched("floods-stdout");
+    await until("all of it was copied on", () => parent.written().endsWith("\nflooded\n"), 30_000);
+    expect(parent.written().length).toBe(400 * 65_536 + "\nflooded\n".length);
     await endAll([child], systemClock);
   });
 });
@@ -190,7 +122,7 @@ describe("every failure is told apart, and nothing of it stays", () => {
     [line({ session_id: "s", url: "localhost:80" }), "bad-door", "names a url that is not"],
     [line({ session_id: "s", tokens: { operator: "a\nb" } }), "bad-token", "is no bearer token"],
   ])("%s", async (mode, cause, says) => {
-    const outcome = await launchAs(mode);
+    const outcome = await parent.launch(mode);
     if (outcome.kind !== "failed") throw new Error(JSON.stringify(outcome));
     const { failure } = outcome;
     expect(failure.cause).toBe(cause as typeof failure.cause);
@@ -203,38 +135,37 @@ describe("every failure is told apart, and nothing of it stays", () => {
   });
 
   test("the last lines of its standard error are quoted", async () => {
-    const outcome = await launchAs("exit:7");
+    const outcome = await parent.launch("exit:7");
     if (outcome.kind !== "failed") throw new Error(outcome.kind);
     expect(outcome.failure.message).toEndWith("\nlast lines of its standard error:\nfirst words\nlast words");
-    expect(written).toBe("first words\nlast words\n");
+    expect(parent.written()).toBe("first words\nlast words\n");
   });
 
   test("a refusal is the daemon's sentence, and leaves nothing", async () => {
-    const before = children();
+    const before = parent.children();
     const other = parseArtifactName("local/other");
     if (!other) throw new Error("no name");
-    const outcome = await launchAs("agent", session, { name: other });
+    const outcome = await parent.launch("agent", { name: other });
     expect(outcome).toEqual({
       kind: "refused",
       sentence: "capsule 'local/other' is not in parent's spawn_allow",
     });
-    expect(children()).toEqual(before);
+    expect(parent.children()).toEqual(before);
   });
 
   test("a program that is not there leaves no folder", async () => {
-    const before = children();
-    environment.MURMUR_MUR_BINARY = "/nowhere/mur";
-    const outcome = await launchAs("agent");
-    environment.MURMUR_MUR_BINARY = binary;
+    const before = parent.children();
+    const environment = { MURMUR_MUR_BINARY: "/nowhere/mur" };
+    const outcome = await parent.launch("agent", { environment });
     expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "not-started" } });
     expect(JSON.stringify(outcome)).toContain("/nowhere/mur could not be started");
     expect(outcome.kind === "failed" && outcome.failure.started).toBeFalsy();
-    expect(children()).toEqual(before);
+    expect(parent.children()).toEqual(before);
   });
 
   test("silence ends with the launch bound", async () => {
     const clock = manualClock(Date.now());
-    const outcome = launchAs("silent", { ...session, clock });
+    const outcome = parent.launch("silent", { clock });
     await until("the child waits", () => clock.waiting() === 1 && processesOf(binary).length > 0);
     await clock.advance(179_999);
     await clock.advance(1);
@@ -247,7 +178,7 @@ describe("every failure is told apart, and nothing of it stays", () => {
 
   test("a child that closes its standard output without a line is ended", async () => {
     const clock = manualClock(Date.now());
-    const outcome = launchAs("closes-stdout", { ...session, clock });
+    const outcome = parent.launch("closes-stdout", { clock });
     let settled = false;
     void outcome.finally(() => {
       settled = true;
@@ -261,16 +192,16 @@ describe("every failure is told apart, and nothing of it stays", () => {
   });
 
   test("an approval that expired before the start starts nothing", async () => {
-    const before = children();
-    const outcome = await launchAs("agent", { ...session, clock: manualClock(Date.now() + 61_000) });
+    const before = parent.children();
+    const outcome = await parent.launch("agent", { clock: manualClock(Date.now() + 61_000) });
     expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "expired" } });
     expect(JSON.stringify(outcome)).toContain("spawn approval expired");
-    expect(children()).toEqual(before);
+    expect(parent.children()).toEqual(before);
   });
 
   test("a process left behind by the child does not hold the launcher up", async () => {
     const clock = manualClock(Date.now());
-    const outcome = launchAs("leaves-grandchild", { ...session, clock });
+    const outcome = parent.launch("leaves-grandchild", { clock });
     let settled = false;
     void outcome.finally(() => {
       settled = true;
@@ -290,22 +221,16 @@ describe("every failure is told apart, and nothing of it stays", () => {
 
 describe("the artifact that was judged is the one that is launched", () => {
   test("other bytes under the same coordinates start nothing", async () => {
-    const apart = await createWorld([], { apart: true });
+    const apart = await createWorld(ROOMY, { apart: true });
     try {
-      const manifest = "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE, ONLY_PARENT]}";
-      await apart.publish("local/parent", manifest);
-      await apart.publish("local/parent", manifest, apart.registry);
-      await apart.publish("local/worker", "env: {allow: [CHILD_MODE]}", apart.registry);
-      await apart.publish("local/worker", "env: {allow: [CHILD_MODE, ONLY_PARENT]}");
-      const by = await openParent(systemClock, apart);
-      const outcome = await launchAs("agent", by);
+      const by = await openParent(apart, binary);
+      await apart.publish("local/worker", "shell: {allow: []}", apart.registry);
+      const outcome = await by.launch("agent");
       expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "artifact" } });
       expect(JSON.stringify(outcome)).toMatch(/in the store [0-9a-f]{64}, judged [0-9a-f]{64}/);
-      expect(children(by)).toEqual([]);
+      expect(by.children()).toEqual([]);
     } finally {
       await apart.stop();
-      environment.HOME = world.home;
-      environment.MURMUR_ROOST_URL = world.roostUrl;
     }
   });
 });
