@@ -49,15 +49,15 @@ export async function launch(session: RegisteredSession, asked: LaunchRequest): 
   const manifest = await judgedManifest(session, asked, answer.value);
   if (!manifest.ok) return failure(manifest.fault);
   const lifeline = openLifeline();
-  if (!lifeline) return failure(failed("lifeline", asked, "no pipe could be opened for its lifeline"));
+  if (!lifeline.ok) return failure(failed("lifeline", asked, `no pipe for its lifeline: ${lifeline.fault}`));
   const outcome = await launchInFolder({
     session,
     asked,
     approval: answer.value,
     manifest: manifest.value,
-    lifeline,
+    lifeline: lifeline.value,
   });
-  if (outcome.kind !== "launched") lifeline.close();
+  if (outcome.kind !== "launched") lifeline.value.close();
   return outcome;
 }
 
