@@ -25,7 +25,11 @@ const C_LIBRARY_WORDS: Readonly<Record<string, string>> = {
 /** `Not a directory (os error 20)`; an exception without a number keeps its own message. */
 export function describeOsError(error: unknown): string {
   if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
-  const number = Math.abs(error.errno);
-  const words = C_LIBRARY_WORDS[error.code] ?? getSystemErrorMap().get(-number)?.[1] ?? error.code;
+  return describeErrno(error.code, Math.abs(error.errno));
+}
+
+/** The same of an error's name and its number on this platform. */
+export function describeErrno(code: string, number: number): string {
+  const words = C_LIBRARY_WORDS[code] ?? getSystemErrorMap().get(-number)?.[1] ?? code;
   return `${words.charAt(0).toUpperCase()}${words.slice(1)} (os error ${number})`;
 }

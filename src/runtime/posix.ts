@@ -10,6 +10,8 @@
  */
 
 import { type Pointer, ptr } from "bun:ffi";
+import { constants } from "node:os";
+import { describeErrno } from "../os-error.ts";
 import { type Errno, interrupted, lastFault, libc, linux, macos } from "./posix/libc.ts";
 import {
   AT_EMPTY_PATH,
@@ -60,6 +62,11 @@ const TOO_LONG: Posix<never> = fault("ENAMETOOLONG");
 /** A text as the bytes of a name. */
 export function encodeName(text: string): Name {
   return encoder.encode(text);
+}
+
+/** An error in the words an operator knows: `Permission denied (os error 13)`. */
+export function describeError(errno: Errno): string {
+  return errno === "EUNKNOWN" ? "An unknown error" : describeErrno(errno, constants.errno[errno]);
 }
 
 /** Longest path, and longest target of a link, with the NUL after it. */
@@ -131,11 +138,15 @@ export function openForReadingAt(directory: Descriptor, name: Name): Posix<Descr
   return opened(directory, placeName(name), O_RDONLY | O_NOFOLLOW | O_NONBLOCK);
 }
 
-/** A new, empty file for writing; `EEXIST` where anything of that name is there. `mode`: permission bits, under no umask. */
-export function createFileAt(directory: Descriptor, name: Name, mode: number): Posix<Descriptor> {
-  const created = opened(directory, placeName(name), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode);
-  if (!created.ok) return created;
-  const set = setMode(created.value, mode);
+/** The mode of a file that is being written: no one else's business yet. */
+const WRITING_MODE = 0o600;
+
+/** A new, empty file for writing, at most the owner's until `setMode`; `EEXIST` where anything of that name is there. */
+export function createFileAt(directory: Descriptor, name: Name): Posix<Descriptor> {
+  const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
+  const created = opened(directory, placeName(name), flags, WRITING_MODE);
+  if (!MACOS || !created.ok) return created;
+  const set = setMode(created.value, WRITING_MODE);
   if (set.ok) return created;
   close(created.value);
   return set;
