@@ -22,7 +22,6 @@ import {
   parseRunArguments,
   Secret,
   type Session,
-  systemClock,
 } from "../../src/runtime/index.ts";
 
 const mode = process.env.CHILD_MODE ?? "";
@@ -75,21 +74,17 @@ async function door(): Promise<DoorUrl | undefined> {
 
 /** An agent child: ready, and alive until it is told to end. */
 async function agent(session: Session): Promise<void> {
-  endWithSpawner(
-    session.lifeline,
-    {
-      kind: "agent",
-      recordSpawnerEnded: () => {
-        writeFileSync(`${session.folders.records}/trace.jsonl`, '{"event":"spawner_ended"}\n', { flag: "a" });
-        session.diagnose("the spawner has ended");
-      },
-      windDown: async () => {
-        await closeSession(session, "complete");
-        return 0;
-      },
+  endWithSpawner(session, {
+    kind: "agent",
+    recordSpawnerEnded: () => {
+      writeFileSync(`${session.folders.records}/trace.jsonl`, '{"event":"spawner_ended"}\n', { flag: "a" });
+      session.diagnose("the spawner has ended");
     },
-    systemClock,
-  );
+    windDown: async () => {
+      await closeSession(session, "complete");
+      return 0;
+    },
+  });
   await announceReady(session, await door(), new Secret(OPERATOR_TOKEN));
 }
 
@@ -118,7 +113,7 @@ const modes: Record<string, () => void | Promise<void>> = {
   },
   script: async () => {
     const session = await open();
-    endWithSpawner(session.lifeline, { kind: "script" }, systemClock);
+    endWithSpawner(session, { kind: "script" });
     writeFileSync("result-of-run.txt", "done");
     await announceReady(session);
     await closeSession(session, "complete");

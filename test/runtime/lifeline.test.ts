@@ -160,7 +160,7 @@ describe("at the end of the spawner", () => {
     const clock = manualClock();
     const { promise: ended, resolve: endSpawner } = Promise.withResolvers<void>();
     let terminate = () => {};
-    endWithSpawner({ ended }, ending(log), clock, {
+    endWithSpawner({ lifeline: { ended }, clock }, ending(log), {
       onTerminate: (handler) => {
         terminate = handler;
       },
