@@ -29,6 +29,7 @@ export {
 } from "./environment.ts";
 export type { SpawnerHandle } from "./handle.ts";
 export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";
+export { type Id, type IdPrefix, newId } from "./identifiers.ts";
 export { parseRunArguments, type RunArguments } from "./launch/arguments.ts";
 export { describeExit, type ExitStatus } from "./launch/child-process.ts";
 export { type Endable, endAll } from "./launch/ending.ts";

@@ -77,7 +77,9 @@ async function agent(session: Session): Promise<void> {
   endWithSpawner(session, {
     kind: "agent",
     recordSpawnerEnded: () => {
-      writeFileSync(`${session.folders.records}/trace.jsonl`, '{"event":"spawner_ended"}\n', { flag: "a" });
+      writeFileSync(`${session.folders.records.path}/trace.jsonl`, '{"event":"spawner_ended"}\n', {
+        flag: "a",
+      });
       session.diagnose("the spawner has ended");
     },
     windDown: async () => {
@@ -129,7 +131,7 @@ const modes: Record<string, () => void | Promise<void>> = {
     const session = await open();
     const env = commandEnvironment(process.env, {
       sessionId: session.id,
-      runtimeDirectory: session.folders.runtime,
+      runtimeDirectory: session.folders.runtime.path,
     });
     const listed = Bun.spawnSync(["sh", "-c", "env; ls -l /proc/$$/fd"], { env });
     writeFileSync("command.txt", listed.stdout);

@@ -94,7 +94,7 @@ export async function openParent(world: World, binary: string): Promise<TestPare
       return outcome.child;
     },
     children() {
-      const folder = join(session.folders.records, "children");
+      const folder = join(session.folders.records.path, "children");
       return existsSync(folder) ? readdirSync(folder) : [];
     },
     written: () => written,

@@ -73,13 +73,13 @@ describe("who registers", () => {
     expect(session.id).toMatch(/^ses_[0-9a-f]{32}$/);
     const status = await session.registration?.client.status(session.id);
     expect(status).toMatchObject({ value: { status: "running", depth_remaining: 3 } });
-    expect(existsSync(session.folders.runtime)).toBe(true);
+    expect(existsSync(session.folders.runtime.path)).toBe(true);
     await closeSession(session, "failed");
     expect(await session.registration?.client.status(session.id)).toMatchObject({
       value: { status: "failed" },
     });
-    expect(existsSync(session.folders.runtime)).toBe(false);
-    expect(existsSync(session.folders.records)).toBe(true);
+    expect(existsSync(session.folders.runtime.path)).toBe(false);
+    expect(existsSync(session.folders.records.path)).toBe(true);
     expect(written).toBe("");
   });
 
@@ -170,7 +170,7 @@ test("a failed deregistration is one line of warning, and changes nothing", asyn
   await daemon.close();
   await closeSession(opened.value, "complete");
   expect(written).toMatch(/^warning: session ses_\w+ could not deregister: mur-roost at http:.*\n$/);
-  expect(existsSync(opened.value.folders.runtime)).toBe(false);
+  expect(existsSync(opened.value.folders.runtime.path)).toBe(false);
 });
 
 describe("the arguments of a run", () => {

@@ -14,10 +14,11 @@ import { openLifeline, type ParentLifeline } from "../lifeline/parent.ts";
 import type { RuntimeManifest } from "../manifest.ts";
 import { fault, ok, type Result } from "../result.ts";
 import type { RegisteredSession } from "../session/session.ts";
+import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { childCommand } from "./arguments.ts";
 import { CHILD_LIFELINE, type ChildProcess, describeExit, startProcess } from "./child-process.ts";
 import { endAll } from "./ending.ts";
-import { type ChildFolder, copyWorkdir, createChildFolder, type WorkdirCopy } from "./folders.ts";
+import { type ChildFolder, copyWorkdir, createChildFolder } from "./folders.ts";
 import type { LaunchFailureCause, LaunchOutcome, LaunchRequest } from "./outcome.ts";
 import { parseReadiness, type Readiness } from "./readiness.ts";
 
@@ -92,6 +93,7 @@ async function launchInFolder(launch: Launch): Promise<LaunchOutcome> {
   const started = await startInFolder(launch, folder.value);
   if (!started.ok) {
     await folder.value.remove();
+    folder.value.held.close();
     return failure(started.fault);
   }
   return ready(launch, folder.value, started.value);
@@ -100,20 +102,20 @@ async function launchInFolder(launch: Launch): Promise<LaunchOutcome> {
 interface Started {
   readonly process: ChildProcess;
   readonly delegationId: string;
-  readonly copy: WorkdirCopy | undefined;
+  readonly copy: WorkdirSnapshot | undefined;
 }
 
 async function startInFolder(launch: Launch, folder: ChildFolder): Promise<Result<Started, Failed>> {
   const { session, asked, approval, manifest, lifeline } = launch;
-  let copy: WorkdirCopy | undefined;
+  let copy: WorkdirSnapshot | undefined;
   if (session.manifest.workdirSnapshot.includes(asked.name)) {
-    const copied = await copyWorkdir(session, folder, manifest.workdirMaxBytes, asked.signal);
+    const copied = await copyWorkdir(session, folder.held, manifest.workdirMaxBytes, asked);
     if (asked.signal?.aborted) return fault(canceled(asked));
     if (!copied.ok) return fault(failed("snapshot", asked, copied.fault));
     copy = copied.value;
   }
   const delegationId = newId("dlg");
-  const command = childCommand(session.environment, asked, folder.path, copy);
+  const command = childCommand(session.environment, asked, folder.held.path, copy);
   const environment = childEnvironment({
     parent: session.environment,
     roostUrl: session.registration.client.url,
@@ -136,7 +138,7 @@ async function startInFolder(launch: Launch, folder: ChildFolder): Promise<Resul
   }
   const process = startProcess({
     command,
-    workdir: folder.path,
+    workdir: folder.held.path,
     environment,
     lifeline: lifeline.readEnd,
     approval: approval.approval,
@@ -161,9 +163,10 @@ async function ready(launch: Launch, folder: ChildFolder, started: Started): Pro
     const lines = await process.lastStderrLines();
     const words = lines.length === 0 ? "" : `\nlast lines of its standard error:\n${lines.join("\n")}`;
     const { cause, message } = readiness.fault;
+    folder.held.close();
     return {
       kind: "failed",
-      failure: { cause, message: `${message}${words}`, started: { delegationId, workdir: folder.path } },
+      failure: { cause, message: `${message}${words}`, started: { delegationId, workdir: folder.held.path } },
     };
   }
   const { sessionId, door, operatorToken, recordsDirectory } = readiness.value;
@@ -177,7 +180,7 @@ async function ready(launch: Launch, folder: ChildFolder, started: Started): Pro
       sessionId,
       door,
       operatorToken,
-      workdir: folder.path,
+      workdir: folder.held,
       recordsDirectory,
       copy,
       pid: process.pid,
@@ -185,6 +188,7 @@ async function ready(launch: Launch, folder: ChildFolder, started: Started): Pro
       exited: process.exited,
       lastStderrLines: process.lastStderrLines,
       signal: process.signal,
+      release: folder.held.close,
     },
   };
 }

@@ -110,7 +110,7 @@ export async function openSession(options: SessionOptions): Promise<Result<Sessi
     environment,
     output,
     clock,
-    diagnose: createDiagnostics(output, folders.value.records, lifeline.value),
+    diagnose: createDiagnostics(output, folders.value.records.path, lifeline.value),
   });
 }
 
@@ -155,8 +155,8 @@ export async function announceReady(session: Session, door?: DoorUrl, operatorTo
     sessionId: session.id,
     name: run.name,
     version: run.version,
-    workdir: folders.workdir,
-    recordsDirectory: folders.records,
+    workdir: folders.workdir.path,
+    recordsDirectory: folders.records.path,
     ...(door && { door }),
     ...(operatorToken && run.readinessTokens && { operatorToken }),
     ...(session.formationId && { formationId: session.formationId }),

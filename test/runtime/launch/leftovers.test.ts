@@ -53,6 +53,7 @@ esac
         expect(kinds).toEqual(["launched", "ended", "not-json", "not-started"]);
         const children = outcomes.flatMap((o) => (o.kind === "launched" ? [o.child] : []));
         await endAll(children, systemClock);
+        for (const child of children) child.release();
       }
     };
     await batch(20);
