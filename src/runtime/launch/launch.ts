@@ -158,7 +158,7 @@ async function ready(launch: Launch, folder: ChildFolder, started: Started): Pro
   const { process, delegationId, copy } = started;
   const readiness = await awaitReadiness(launch, process);
   if (!readiness.ok) {
-    await process.quieten();
+    process.quieten();
     await endAll([process], session.clock);
     const lines = await process.lastStderrLines();
     const words = lines.length === 0 ? "" : `\nlast lines of its standard error:\n${lines.join("\n")}`;
@@ -170,7 +170,7 @@ async function ready(launch: Launch, folder: ChildFolder, started: Started): Pro
     };
   }
   const { sessionId, door, operatorToken, recordsDirectory } = readiness.value;
-  await process.share(operatorToken ? [operatorToken] : []);
+  process.share(operatorToken ? [operatorToken] : []);
   return {
     kind: "launched",
     child: {

@@ -102,4 +102,11 @@ describe("a copy of the parent's work folder", () => {
     expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "canceled" } });
     expect(parent.children()).toEqual(before);
   });
+
+  test.each(["./planted-mur", "planted-mur"])("is no place to find the program %s in", async (binary) => {
+    const path = join(world.workdir, "planted-mur");
+    writeFileSync(path, '#!/bin/sh\necho \'{"session_id":"ses_planted"}\'\n', { mode: 0o755 });
+    const outcome = await parent.launch("report", { environment: { MURMUR_MUR_BINARY: binary } });
+    expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "not-started" } });
+  });
 });
