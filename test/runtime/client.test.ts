@@ -129,8 +129,9 @@ describe("bounds", () => {
     const { client } = await daemon((socket) => {
       socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
       const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
-      const more = () => {
-        if (!socket.destroyed) socket.write(chunk, more);
+      // As fast as it is read, for as long as somebody reads.
+      const more = (error?: Error | null) => {
+        if (!error && !socket.destroyed) socket.write(chunk, (failed) => setImmediate(more, failed));
       };
       more();
     });

@@ -2,9 +2,9 @@ import { afterEach, describe, expect, test } from "bun:test";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { holdLifeline } from "../../src/runtime/lifeline/child.ts";
-import { openPipe } from "../../src/runtime/lifeline/descriptors.ts";
 import { type Ending, endWithSpawner } from "../../src/runtime/lifeline/follow.ts";
 import { openLifeline, type ParentLifeline } from "../../src/runtime/lifeline/parent.ts";
+import { openPipe } from "../../src/runtime/posix.ts";
 import { manualClock } from "../kit/manual-clock.ts";
 
 const source = join(import.meta.dir, "../../src/runtime");
@@ -15,15 +15,15 @@ afterEach(() => {
 
 function pipe() {
   const ends = openPipe();
-  if (!ends) throw new Error("no descriptor left");
-  return ends;
+  if (!ends.ok) throw new Error(ends.fault);
+  return ends.value;
 }
 
 function lifeline(): ParentLifeline {
   const ends = openLifeline();
-  if (!ends) throw new Error("no descriptor left");
-  closing.push(ends.close);
-  return ends;
+  if (!ends.ok) throw new Error(ends.fault);
+  closing.push(ends.value.close);
+  return ends.value;
 }
 
 /** Runs a program that has `descriptor` as its number 3. */
@@ -143,12 +143,12 @@ describe("the parent's half", () => {
   });
 
   test("closes each end once, whatever is called again", () => {
-    const ends = openLifeline();
-    ends?.handedOver();
-    ends?.close();
+    const ends = lifeline();
+    ends.handedOver();
+    ends.close();
     const taken = openSync("/dev/null", "r");
-    ends?.close();
-    ends?.handedOver();
+    ends.close();
+    ends.handedOver();
     // Still open: its number, perhaps one of the pipe's, was not closed a second time.
     closeSync(taken);
   });
@@ -160,7 +160,7 @@ describe("at the end of the spawner", () => {
     const clock = manualClock();
     const { promise: ended, resolve: endSpawner } = Promise.withResolvers<void>();
     let terminate = () => {};
-    endWithSpawner({ ended }, ending(log), clock, {
+    endWithSpawner({ lifeline: { ended }, clock }, ending(log), {
       onTerminate: (handler) => {
         terminate = handler;
       },
