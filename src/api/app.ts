@@ -4,7 +4,7 @@
  */
 
 import type { TObject } from "@sinclair/typebox";
-import { Elysia, status, ValidationError } from "elysia";
+import { status as answerStatus, Elysia, ValidationError } from "elysia";
 import type { DecisionLog } from "../log.ts";
 import type { Context, Decision } from "./context.ts";
 import { deregister } from "./deregister.ts";
@@ -29,9 +29,7 @@ import {
   StatusPath,
 } from "./schemas.ts";
 import { spawn } from "./spawn.ts";
-import { status as statusOf } from "./status.ts";
-
-const REFUSALS = { 400: Refused, 403: Refused, 404: Refused, 408: Refused, 413: Refused, 500: Refused };
+import { status } from "./status.ts";
 
 export function createApp(context: Context) {
   const { log } = context;
@@ -45,49 +43,49 @@ export function createApp(context: Context) {
       return request.method === "HEAD" ? answerOutside({ kind: "not-found" }, request, log) : undefined;
     })
     .onError(({ error, request }) => answerOutside(refusalOf(error, log), request, log))
-    .get("/health", () => ({}), { response: { 200: HealthAnswer, ...REFUSALS } })
+    .get("/health", () => ({}), { response: answers(HealthAnswer) })
     .post(
       "/spawn",
       async ({ body, headers }) => answer(await spawn(context, body, headers[CREDENTIAL_HEADER]), log),
-      {
-        parse: "none",
-        transform: jsonBody(SpawnBody),
-        body: SpawnBody,
-        headers: SpawnHeaders,
-        response: { 200: SpawnAnswer, ...REFUSALS },
-      },
+      { ...jsonBody(SpawnBody), headers: own(SpawnHeaders), response: answers(SpawnAnswer) },
     )
     .post(
       "/register",
       async ({ body, headers }) => answer(await register(context, body, headers[APPROVAL_HEADER]), log),
-      {
-        parse: "none",
-        transform: jsonBody(RegisterBody),
-        body: RegisterBody,
-        headers: RegisterHeaders,
-        response: { 200: RegisterAnswer, ...REFUSALS },
-      },
+      { ...jsonBody(RegisterBody), headers: own(RegisterHeaders), response: answers(RegisterAnswer) },
     )
     .post(
       "/deregister",
       ({ body, headers }) => answer(deregister(context, body, headers[CREDENTIAL_HEADER]), log),
-      {
-        parse: "none",
-        transform: jsonBody(DeregisterBody),
-        body: DeregisterBody,
-        headers: DeregisterHeaders,
-        response: { 200: DeregisterAnswer, ...REFUSALS },
-      },
+      { ...jsonBody(DeregisterBody), headers: own(DeregisterHeaders), response: answers(DeregisterAnswer) },
     )
     .get(
       "/status/:session_id",
       ({ params, path }) => {
         // Paths are compared exactly, and the router has decoded the id.
         if (path !== `/status/${params.session_id}`) return refusalAnswer({ kind: "not-found" });
-        return answer(statusOf(context, params.session_id), log);
+        return answer(status(context, params.session_id), log);
       },
-      { params: StatusPath, response: { 200: StatusAnswer, ...REFUSALS } },
+      { params: own(StatusPath), response: answers(StatusAnswer) },
     );
+}
+
+/** A schema of the route's own: the framework writes into those it is given, and these are shared. */
+function own<Schema extends TObject>(schema: Schema): Schema {
+  return { ...schema };
+}
+
+function answers<Schema extends TObject>(schema: Schema) {
+  const refused = own(Refused);
+  return {
+    200: own(schema),
+    400: refused,
+    403: refused,
+    404: refused,
+    408: refused,
+    413: refused,
+    500: refused,
+  };
 }
 
 function answer<Answer>(decision: Decision<Answer>, log: DecisionLog) {
@@ -100,7 +98,7 @@ function answer<Answer>(decision: Decision<Answer>, log: DecisionLog) {
 }
 
 function refusalAnswer(refusal: Refusal) {
-  return status(refusalStatus(refusal), { error: refusalMessage(refusal) });
+  return answerStatus(refusalStatus(refusal), { error: refusalMessage(refusal) });
 }
 
 /**
@@ -134,14 +132,21 @@ class RefusedRequest extends Error {
   }
 }
 
-/** Reads a body as JSON whatever its content type says, and names the first field that is not what the schema wants. */
-function jsonBody(schema: TObject) {
-  return async (context: { readonly request: Request; body: unknown }): Promise<void> => {
-    const reading = await readJsonBody(context.request);
-    if (!reading.ok) throw new RefusedRequest(reading.refusal);
-    const fault = bodyFault(schema, reading.value);
-    if (fault !== undefined) throw new RefusedRequest({ kind: "bad-body", what: fault });
-    context.body = reading.value;
+/**
+ * How a route takes its body: as JSON whatever its content type says, refused by the first field that is not what the
+ * schema wants. The framework would pick a parser by content type, and answer 422.
+ */
+function jsonBody<Schema extends TObject>(schema: Schema) {
+  return {
+    parse: "none" as const,
+    async transform(context: { readonly request: Request; body: unknown }): Promise<void> {
+      const reading = await readJsonBody(context.request);
+      if (!reading.ok) throw new RefusedRequest(reading.refusal);
+      const fault = bodyFault(schema, reading.value);
+      if (fault !== undefined) throw new RefusedRequest({ kind: "bad-body", what: fault });
+      context.body = reading.value;
+    },
+    body: own(schema),
   };
 }
 
