@@ -36,6 +36,7 @@ describe("the executable", () => {
       `mur-roost: machine ceiling ${defaultCeiling(availableParallelism())} live capsules (--max-live-capsules)`,
     );
     expect(await daemon.stop()).toBe(0);
+    expect(await daemon.stdout()).toBe("");
     expect(readdirSync(join(host.home))).toEqual([]);
   });
 
