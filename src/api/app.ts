@@ -5,9 +5,10 @@
 
 import type { TObject } from "@sinclair/typebox";
 import { Elysia, status, ValidationError } from "elysia";
+import type { DecisionLog } from "../log.ts";
 import type { Context, Decision } from "./context.ts";
 import { deregister } from "./deregister.ts";
-import { hasUnreadBody, readJsonBody, refuseForeignCaller } from "./guard.ts";
+import { drain, hasBody, readJsonBody, refuseForeignCaller } from "./guard.ts";
 import { type Refusal, refusalMessage, refusalStatus } from "./refusals.ts";
 import { register } from "./register.ts";
 import {
@@ -33,18 +34,21 @@ import { status as statusOf } from "./status.ts";
 const REFUSALS = { 400: Refused, 403: Refused, 404: Refused, 408: Refused, 413: Refused, 500: Refused };
 
 export function createApp(context: Context) {
+  const { log } = context;
   return new Elysia({ aot: true, strictPath: true, normalize: false, precompile: true })
-    .onRequest(({ request }) => {
+    .onRequest(({ request, set }) => {
+      // Only POST routes read a body; one that stays unread ends the connection with the answer.
+      if (request.method !== "POST" && hasBody(request)) set.headers.connection = "close";
       const refusal = refuseForeignCaller(request.headers);
-      if (refusal) return answerUnread(refusal, request);
+      if (refusal) return answerOutside(refusal, request, log);
       // The router would answer HEAD where it answers GET.
-      return request.method === "HEAD" ? answerUnread({ kind: "not-found" }, request) : undefined;
+      return request.method === "HEAD" ? answerOutside({ kind: "not-found" }, request, log) : undefined;
     })
-    .onError(({ error, request }) => answerUnread(refusalOf(error, context), request))
+    .onError(({ error, request }) => answerOutside(refusalOf(error, log), request, log))
     .get("/health", () => ({}), { response: { 200: HealthAnswer, ...REFUSALS } })
     .post(
       "/spawn",
-      async ({ body, headers }) => answer(await spawn(context, body, headers[CREDENTIAL_HEADER])),
+      async ({ body, headers }) => answer(await spawn(context, body, headers[CREDENTIAL_HEADER]), log),
       {
         parse: "none",
         transform: jsonBody(SpawnBody),
@@ -55,7 +59,7 @@ export function createApp(context: Context) {
     )
     .post(
       "/register",
-      async ({ body, headers }) => answer(await register(context, body, headers[APPROVAL_HEADER])),
+      async ({ body, headers }) => answer(await register(context, body, headers[APPROVAL_HEADER]), log),
       {
         parse: "none",
         transform: jsonBody(RegisterBody),
@@ -66,7 +70,7 @@ export function createApp(context: Context) {
     )
     .post(
       "/deregister",
-      ({ body, headers }) => answer(deregister(context, body, headers[CREDENTIAL_HEADER])),
+      ({ body, headers }) => answer(deregister(context, body, headers[CREDENTIAL_HEADER]), log),
       {
         parse: "none",
         transform: jsonBody(DeregisterBody),
@@ -80,14 +84,19 @@ export function createApp(context: Context) {
       ({ params, path }) => {
         // Paths are compared exactly, and the router has decoded the id.
         if (path !== `/status/${params.session_id}`) return refusalAnswer({ kind: "not-found" });
-        return answer(statusOf(context, params.session_id));
+        return answer(statusOf(context, params.session_id), log);
       },
       { params: StatusPath, response: { 200: StatusAnswer, ...REFUSALS } },
     );
 }
 
-function answer<Answer>(decision: Decision<Answer>) {
-  return decision.ok ? decision.answer : refusalAnswer(decision.refusal);
+function answer<Answer>(decision: Decision<Answer>, log: DecisionLog) {
+  if (decision.ok) return decision.answer;
+  const { refusal } = decision;
+  // A decision logs what it refused; a body it could not make sense of never became one.
+  if (refusal.kind === "bad-body")
+    log.refused({ event: "request", refused: refusal.kind, detail: refusal.what });
+  return refusalAnswer(refusal);
 }
 
 function refusalAnswer(refusal: Refusal) {
@@ -95,14 +104,26 @@ function refusalAnswer(refusal: Refusal) {
 }
 
 /**
- * A refusal before the body was read. What is left of it must never be taken for the next request, so such a
- * connection ends with the answer.
+ * A refusal from outside a route's own code. Where a body was not read to its end, what is left of it must never be taken
+ * for the next request: such a connection ends with the answer.
  */
-function answerUnread(refusal: Refusal, request: Request): Response {
-  const headers = hasUnreadBody(request) ? { connection: "close" } : undefined;
+async function answerOutside(refusal: Refusal, request: Request, log: DecisionLog): Promise<Response> {
+  const { method, url, headers } = request;
+  log.refused({
+    event: "request",
+    refused: refusal.kind,
+    method,
+    // From the path on; a query is nothing we look at.
+    path: url.slice(url.indexOf("/", 8)).split("?", 1)[0],
+    host: refusal.kind === "foreign-caller" ? (headers.get("host") ?? "") : undefined,
+    origin: headers.get("origin") ?? undefined,
+    detail: refusal.kind === "bad-body" ? refusal.what : undefined,
+  });
+  const isUnread = refusal.kind !== "bad-body" && hasBody(request);
+  if (isUnread) await drain(request);
   return Response.json(
     { error: refusalMessage(refusal) },
-    { status: refusalStatus(refusal), ...(headers && { headers }) },
+    { status: refusalStatus(refusal), ...(isUnread && { headers: { connection: "close" } }) },
   );
 }
 
@@ -140,7 +161,7 @@ function bodyFault(schema: TObject, body: unknown): string | undefined {
   return undefined;
 }
 
-function refusalOf(error: unknown, { log }: Context): Refusal {
+function refusalOf(error: unknown, log: DecisionLog): Refusal {
   if (error instanceof RefusedRequest) return error.refusal;
   if (error instanceof Error && "code" in error && error.code === "NOT_FOUND") return { kind: "not-found" };
   if (error instanceof ValidationError && error.type === "params") return { kind: "not-found" };
