@@ -125,6 +125,31 @@ class Arrivals {
 
 const arrivals = new Arrivals();
 
+const DRAINED_BYTES = 1024 * 1024;
+const DRAINED_MS = 1000;
+
+/**
+ * Reads on for a moment and throws away what comes: a client that sends all of its body before it reads would otherwise
+ * find its connection broken, and never hear why.
+ */
+export async function drain(request: Request): Promise<void> {
+  if (request.bodyUsed || request.body === null) return;
+  const reader = request.body.getReader();
+  const deadline = Promise.withResolvers<undefined>();
+  const timer = setTimeout(deadline.resolve, DRAINED_MS);
+  try {
+    for (let drained = 0; drained < DRAINED_BYTES; ) {
+      const chunk = await Promise.race([reader.read(), deadline.promise]);
+      if (chunk === undefined || chunk.done) return;
+      drained += chunk.value.length;
+    }
+  } catch {
+    // The client went away.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
 /** A chunked body does not say its size: it is read no further than the limit. */
 async function readChunks(request: Request): Promise<Uint8Array | Refusal> {
   const chunks: Uint8Array[] = [];

@@ -34,8 +34,8 @@ export interface Manifest {
 export const MAX_MANIFEST_BYTES = 256 * 1024;
 
 /** A manifest, or one sentence that names the key or the line at fault and quotes nothing. */
-export type ManifestReading =
-  | { readonly ok: true; readonly manifest: Manifest }
+export type ManifestReading<Read = Manifest> =
+  | { readonly ok: true; readonly manifest: Read }
   | { readonly ok: false; readonly fault: string };
 
 /** Reads the text of a `murmur.yaml`. */

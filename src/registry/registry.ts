@@ -25,12 +25,12 @@ export type Resolution<Held> =
   | { readonly ok: true; readonly artifact: Artifact<Held> }
   | { readonly ok: false; readonly message: string };
 
-export interface RegistryOptions<Held> {
+export interface RegistryOptions<Held, Read = Manifest> {
   readonly path: string;
   /** Reads a manifest's text; may take its time elsewhere. */
-  readonly readManifest: (source: string) => ManifestReading | Promise<ManifestReading>;
+  readonly readManifest: (source: string) => ManifestReading<Read> | Promise<ManifestReading<Read>>;
   /** What to keep of a manifest. */
-  readonly lower: (manifest: Manifest) => Held;
+  readonly lower: (manifest: Read) => Held;
   /** Unix milliseconds. */
   readonly now?: () => number;
   readonly platform?: string;
@@ -50,13 +50,19 @@ interface Located {
   readonly seen: readonly Sighting[];
 }
 
+/** What one reading came to. It lasts as long as its files stand, unless it was the host that failed. */
+interface Verdict<Held> {
+  readonly resolution: Resolution<Held>;
+  readonly lasting: boolean;
+}
+
 interface Kept<Held> {
   readonly seen: readonly Sighting[];
   readonly resolution: Resolution<Held>;
 }
 
-export class Registry<Held> {
-  readonly #options: RegistryOptions<Held>;
+export class Registry<Held, Read = Manifest> {
+  readonly #options: RegistryOptions<Held, Read>;
   readonly #platform: string;
   readonly #capacity: number;
   readonly #now: () => number;
@@ -66,7 +72,7 @@ export class Registry<Held> {
     { readonly seen: readonly Sighting[]; readonly result: Promise<Resolution<Held>> }
   >();
 
-  constructor(options: RegistryOptions<Held>) {
+  constructor(options: RegistryOptions<Held, Read>) {
     this.#options = options;
     this.#platform = options.platform ?? platformName();
     this.#capacity = options.capacity ?? 256;
@@ -118,40 +124,50 @@ export class Registry<Held> {
   async #read(coordinates: Coordinates, key: string, first: Located): Promise<Resolution<Held>> {
     let located = first;
     for (let attempt = 1; ; attempt++) {
-      const resolution = await this.#readOnce(key, located);
+      const { resolution, lasting } = await this.#readOnce(key, located);
       if (isUnchanged(located.seen)) {
-        if (isSettled(located.seen, this.#now())) this.#remember(key, { seen: located.seen, resolution });
+        if (lasting && isSettled(located.seen, this.#now())) {
+          this.#remember(key, { seen: located.seen, resolution });
+        }
         return resolution;
       }
       const again = this.#locate(coordinates, key);
       if ("ok" in again) return again;
-      if (attempt === READ_ATTEMPTS)
+      if (attempt === READ_ATTEMPTS) {
         return registryFault(key, `${located.zip}: changed while it was being read`);
+      }
       located = again;
     }
   }
 
-  async #readOnce(key: string, files: Located): Promise<Resolution<Held>> {
+  async #readOnce(key: string, files: Located): Promise<Verdict<Held>> {
     const promised = readSidecar(files.sidecar);
-    if ("fault" in promised) return registryFault(key, promised.fault);
+    if ("fault" in promised) {
+      return { resolution: registryFault(key, promised.fault), lasting: promised.lasting };
+    }
     const reading = await readArtifactFile(files.zip);
-    if (reading.kind === "unreadable") return registryFault(key, reading.fault);
+    if (reading.kind === "failed" || reading.kind === "unreadable") {
+      return { resolution: registryFault(key, reading.fault), lasting: reading.kind === "unreadable" };
+    }
     if (reading.sha256 !== promised.sha256) {
-      return registryFault(
-        key,
-        `${files.sidecar} names another hash than that of ${files.zip} (named ${promised.sha256}, found ${reading.sha256})`,
-      );
+      const hashes = `(named ${promised.sha256}, found ${reading.sha256})`;
+      const fault = `${files.sidecar} names another hash than that of ${files.zip} ${hashes}`;
+      return { resolution: registryFault(key, fault), lasting: true };
     }
     if (reading.kind === "not-an-archive") {
-      return { ok: false, message: `manifest extraction failed: '${key}': ${reading.fault}` };
+      const message = `manifest extraction failed: '${key}': ${reading.fault}`;
+      return { resolution: { ok: false, message }, lasting: true };
     }
     const manifest = await this.#manifest(reading.manifestText);
-    if (!manifest.ok) return { ok: false, message: `manifest parse error: '${key}': ${manifest.fault}` };
+    if (!manifest.ok) {
+      const message = `manifest parse error: '${key}': ${manifest.fault}`;
+      return { resolution: { ok: false, message }, lasting: true };
+    }
     const held = this.#options.lower(manifest.manifest);
-    return { ok: true, artifact: { sha256: reading.sha256, held } };
+    return { resolution: { ok: true, artifact: { sha256: reading.sha256, held } }, lasting: true };
   }
 
-  #manifest(bytes: Uint8Array): ManifestReading | Promise<ManifestReading> {
+  #manifest(bytes: Uint8Array): ManifestReading<Read> | Promise<ManifestReading<Read>> {
     const source = decodeUtf8(bytes);
     if (source === undefined) return { ok: false, fault: "the text is not valid UTF-8" };
     return this.#options.readManifest(source);
@@ -174,16 +190,19 @@ function registryFault(key: string, what: string): { readonly ok: false; readonl
 
 const HEX_SHA256 = /^[0-9a-f]{64}$/;
 
-function readSidecar(path: string): { readonly sha256: Sha256 } | { readonly fault: string } {
+type Sidecar = { readonly sha256: Sha256 } | { readonly fault: string; readonly lasting: boolean };
+
+function readSidecar(path: string): Sidecar {
   try {
     const stat = statSync(path);
-    if (!stat.isFile()) return { fault: `${path}: not a regular file` };
-    if (stat.size > SIDECAR_BYTES) return { fault: `${path}: larger than ${SIDECAR_BYTES} bytes` };
+    if (!stat.isFile()) return { fault: `${path}: not a regular file`, lasting: true };
+    if (stat.size > SIDECAR_BYTES)
+      return { fault: `${path}: larger than ${SIDECAR_BYTES} bytes`, lasting: true };
     const text = readFileSync(path, "latin1").trim();
-    if (!HEX_SHA256.test(text)) return { fault: `${path}: must hold one lowercase hex SHA-256` };
-    return { sha256: text as Sha256 };
+    if (HEX_SHA256.test(text)) return { sha256: text as Sha256 };
+    return { fault: `${path}: must hold one lowercase hex SHA-256`, lasting: true };
   } catch (error) {
-    return { fault: `${path}: ${describeOsError(error)}` };
+    return { fault: `${path}: ${describeOsError(error)}`, lasting: false };
   }
 }
 

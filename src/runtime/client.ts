@@ -1,0 +1,130 @@
+/** The daemon's client: five requests, each made once, typed by the daemon's own route schemas. */
+
+import type { Static, TSchema } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import {
+  APPROVAL_HEADER,
+  CREDENTIAL_HEADER,
+  DeregisterAnswer,
+  HealthAnswer,
+  type Outcome,
+  Refused,
+  RegisterAnswer,
+  type RegisterBody,
+  SpawnAnswer,
+  type SpawnBody,
+  StatusAnswer,
+} from "../api/schemas.ts";
+import type { RoostUrl } from "./addresses.ts";
+import { type Clock, systemClock } from "./clock.ts";
+import { exchange } from "./http.ts";
+import { parseSecret, type Secret } from "./secret.ts";
+
+/** What the daemon made of a request. */
+export type RoostAnswer<T> =
+  | { readonly kind: "granted"; readonly value: T }
+  /** `error` is the daemon's sentence, byte for byte. */
+  | { readonly kind: "refused"; readonly status: number; readonly error: string }
+  /** No answer that can be used: the transport's reason, or what was wrong with the answer. */
+  | { readonly kind: "unreachable"; readonly reason: string };
+
+/** A granted spawn. `expires_at_ms` is unix milliseconds. */
+export type SpawnApproval = Omit<SpawnAnswer, "approval"> & { readonly approval: Secret };
+
+export interface RoostClient {
+  readonly url: RoostUrl;
+  health(): Promise<RoostAnswer<HealthAnswer>>;
+  /** `approval` absent is the top-level path, which `--spawn-allow` gates. Granted: the session's credential. */
+  register(session: RegisterBody, approval?: Secret): Promise<RoostAnswer<Secret>>;
+  spawn(asked: SpawnBody, credential: Secret, signal?: AbortSignal): Promise<RoostAnswer<SpawnApproval>>;
+  deregister(outcome: Outcome, credential: Secret): Promise<RoostAnswer<DeregisterAnswer>>;
+  status(sessionId: string): Promise<RoostAnswer<StatusAnswer>>;
+}
+
+/** A client of the daemon at `url`. It retries nothing: what was answered once stands. */
+export function createRoostClient(url: RoostUrl, clock: Clock = systemClock): RoostClient {
+  const ask = async <S extends TSchema>(
+    schema: S,
+    method: "GET" | "POST",
+    path: string,
+    more: { body?: object; headers?: Record<string, Secret>; signal?: AbortSignal | undefined } = {},
+  ): Promise<RoostAnswer<Static<S>>> => {
+    const reply = await exchange(
+      {
+        method,
+        url: new URL(`${url}${path}`),
+        ...(more.headers && { headers: more.headers }),
+        ...(more.body && { body: JSON.stringify(more.body) }),
+        ...(more.signal && { signal: more.signal }),
+      },
+      clock,
+    );
+    if (reply.kind === "failed") return { kind: "unreachable", reason: reply.reason };
+    return readAnswer(schema, reply.status, reply.body);
+  };
+
+  return {
+    url,
+    health: () => ask(HealthAnswer, "GET", "/health"),
+    async register(session, approval) {
+      const headers: Record<string, Secret> = approval ? { [APPROVAL_HEADER]: approval } : {};
+      const answer = await ask(RegisterAnswer, "POST", "/register", { body: session, headers });
+      return withToken(answer, "credential", (_, credential) => credential);
+    },
+    async spawn(asked, credential, signal) {
+      const headers = { [CREDENTIAL_HEADER]: credential };
+      const answer = await ask(SpawnAnswer, "POST", "/spawn", { body: asked, headers, signal });
+      if (answer.kind === "granted" && !sameCoordinates(answer.value, asked)) {
+        return { kind: "unreachable", reason: "mur-roost approved another capsule than the one asked for" };
+      }
+      return withToken(answer, "approval", (value, approval) => ({ ...value, approval }));
+    },
+    deregister: (outcome, credential) =>
+      ask(DeregisterAnswer, "POST", "/deregister", {
+        body: { outcome },
+        headers: { [CREDENTIAL_HEADER]: credential },
+      }),
+    status: (sessionId) => ask(StatusAnswer, "GET", `/status/${encodeURIComponent(sessionId)}`),
+  };
+}
+
+/** Why nothing was granted, for a model or an operator to read: a refusal is the daemon's own sentence. */
+export function refusalSentence(
+  answer: Exclude<RoostAnswer<unknown>, { kind: "granted" }>,
+  url: RoostUrl,
+): string {
+  return answer.kind === "refused" ? answer.error : `mur-roost at ${url}: ${answer.reason}`;
+}
+
+function readAnswer<S extends TSchema>(schema: S, status: number, body: string): RoostAnswer<Static<S>> {
+  let value: unknown;
+  try {
+    value = JSON.parse(body);
+  } catch {
+    return { kind: "unreachable", reason: `the answer, with status ${status}, is not JSON` };
+  }
+  // A later daemon may say more: keys this runtime does not know are dropped, not refused.
+  if (status === 200) {
+    const known = Value.Clean(schema, value);
+    if (Value.Check(schema, known)) return { kind: "granted", value: known };
+  } else {
+    const known = Value.Clean(Refused, value);
+    if (Value.Check(Refused, known)) return { kind: "refused", status, error: known.error };
+  }
+  return { kind: "unreachable", reason: `the answer, with status ${status}, is not one of mur-roost's` };
+}
+
+function withToken<T extends object, K extends keyof T, U>(
+  answer: RoostAnswer<T>,
+  key: K,
+  take: (value: T, token: Secret) => U,
+): RoostAnswer<U> {
+  if (answer.kind !== "granted") return answer;
+  const token = parseSecret(answer.value[key]);
+  if (token) return { kind: "granted", value: take(answer.value, token) };
+  return { kind: "unreachable", reason: `mur-roost answered with a ${String(key)} that is no token` };
+}
+
+function sameCoordinates(answer: SpawnAnswer, asked: SpawnBody): boolean {
+  return answer.name === asked.name && answer.version === asked.version;
+}

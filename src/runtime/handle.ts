@@ -1,0 +1,69 @@
+/** `MURMUR_SPAWNER`: where a delegated child reports its outcome, and under which delegation. */
+
+import { type DoorUrl, parseDoorUrl } from "./addresses.ts";
+import { fault, ok, type Result, type StartRefusal } from "./result.ts";
+
+export interface SpawnerHandle {
+  /** The parent's session: a completion addressed anywhere else is refused. */
+  readonly sessionId: string;
+  /** The conversation the delegation was made from. */
+  readonly contextId: string;
+  readonly delegationId: string;
+  /** The parent's door; absent where no completion is wanted (a plan's `capsule` step). */
+  readonly url?: DoorUrl;
+}
+
+/** The handle as the variable holds it: compact JSON. */
+export function formatSpawnerHandle(handle: SpawnerHandle): string {
+  return JSON.stringify({
+    ...(handle.url && { url: handle.url.origin }),
+    session_id: handle.sessionId,
+    context_id: handle.contextId,
+    delegation_id: handle.delegationId,
+  });
+}
+
+/**
+ * Reads the variable; absent or blank is a capsule that nobody delegated.
+ *
+ * @returns `E-RUN-020` for anything unreadable; the value is never in its message
+ */
+export function parseSpawnerHandle(
+  value: string | undefined,
+): Result<SpawnerHandle | undefined, StartRefusal> {
+  if (value === undefined || value.trim() === "") return ok(undefined);
+  const fields = parseObject(value);
+  if (!fields) return unreadable("it is not a JSON object");
+  const sessionId = id(fields.session_id);
+  const contextId = id(fields.context_id);
+  const delegationId = id(fields.delegation_id);
+  if (!sessionId) return unreadable("session_id is not an id");
+  if (!contextId) return unreadable("context_id is not an id");
+  if (!delegationId) return unreadable("delegation_id is not an id");
+  const named = { sessionId, contextId, delegationId };
+  if (fields.url === undefined) return ok(named);
+  const url = typeof fields.url === "string" ? parseDoorUrl(fields.url) : undefined;
+  if (!url) return unreadable("url is not http://<loopback address>:<port>");
+  return ok({ ...named, url });
+}
+
+function unreadable(why: string): Result<never, StartRefusal> {
+  return fault({
+    code: "E-RUN-020",
+    message: `MURMUR_SPAWNER does not hold a spawner handle: ${why}; unset it to start this capsule on its own`,
+  });
+}
+
+/** The ids travel in request headers: visible ASCII only. */
+function id(value: unknown): string | undefined {
+  return typeof value === "string" && /^[\x21-\x7e]{1,512}$/.test(value) ? value : undefined;
+}
+
+function parseObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * One HTTP/1.1 request of a runtime: to the daemon, to a child's door, to a parent's.
+ *
+ * `node:http` and not `fetch`: Bun's `fetch` hands the request, credential and all, to `HTTP_PROXY` and repeats it
+ * where a redirect points. This asks the address it was given and hears what that address answered, a redirect too.
+ */
+
+import { request as httpRequest, type IncomingMessage } from "node:http";
+import type { Clock } from "./clock.ts";
+import { redact, Secret } from "./secret.ts";
+
+export interface HttpRequest {
+  readonly method: "GET" | "POST";
+  /** Plain `http:`. */
+  readonly url: URL;
+  readonly headers?: Readonly<Record<string, string | Secret>>;
+  /** JSON text. */
+  readonly body?: string;
+  /** Given up at once when it aborts. */
+  readonly signal?: AbortSignal;
+}
+
+/** What came back: an answer, whatever its status, or the transport's reason why there is none. */
+export type HttpExchange =
+  | { readonly kind: "answered"; readonly status: number; readonly body: string }
+  | { readonly kind: "failed"; readonly reason: string };
+
+/** Milliseconds each for reaching the address, sending the request, and receiving the whole answer. */
+const STEP_MS = 30_000;
+/** The longest answer that is read, in bytes. */
+const MAX_ANSWER_BYTES = 1024 * 1024;
+
+/** Makes the request once; never throws, and no secret stands in the reason of a failure. */
+export function exchange(asked: HttpRequest, clock: Clock): Promise<HttpExchange> {
+  const secrets = Object.values(asked.headers ?? {}).filter((value) => value instanceof Secret);
+  return new Promise((resolve) => {
+    const settle = (outcome: HttpExchange) => {
+      stopStep();
+      asked.signal?.removeEventListener("abort", onAbort);
+      resolve(outcome);
+    };
+    const fail = (reason: string) => settle({ kind: "failed", reason: redact(reason, secrets) });
+
+    const sent = open(asked);
+    if (sent instanceof Error) return resolve({ kind: "failed", reason: redact(sent.message, secrets) });
+
+    const give = (reason: string) => {
+      fail(reason);
+      sent.destroy();
+    };
+    let stopStep = () => {};
+    const step = (what: string) => {
+      stopStep();
+      stopStep = clock.after(STEP_MS, () => give(`${what} took longer than ${STEP_MS / 1000} s`));
+    };
+    const onAbort = () => give("the request was given up");
+    asked.signal?.addEventListener("abort", onAbort);
+
+    step("connecting");
+    sent.on("socket", (socket) => socket.once("connect", () => step("sending the request")));
+    sent.on("finish", () => step("the answer"));
+    sent.on("error", (error) => fail(error.message));
+    sent.on("close", () => fail("the connection closed before an answer"));
+    sent.on("response", (response) => receive(response, settle, give));
+    sent.end(asked.body ?? "");
+  });
+}
+
+function open(asked: HttpRequest): ReturnType<typeof httpRequest> | Error {
+  const headers: Record<string, string> = { accept: "application/json" };
+  for (const [name, value] of Object.entries(asked.headers ?? {})) {
+    headers[name] = value instanceof Secret ? value.reveal() : value;
+  }
+  if (asked.body !== undefined) {
+    headers["content-type"] = "application/json";
+    headers["content-length"] = String(Buffer.byteLength(asked.body));
+  }
+  try {
+    asked.signal?.throwIfAborted();
+    return httpRequest({
+      // The brackets of an IPv6 address belong to the URL's spelling only.
+      host: asked.url.hostname.replace(/^\[|\]$/g, ""),
+      port: asked.url.port === "" ? 80 : Number(asked.url.port),
+      path: asked.url.pathname,
+      method: asked.method,
+      headers,
+      // A connection of its own: nothing of an earlier exchange can be taken for this one's answer.
+      agent: false,
+    });
+  } catch (error) {
+    return error instanceof Error ? error : new Error("the request could not be made");
+  }
+}
+
+function receive(
+  response: IncomingMessage,
+  settle: (outcome: HttpExchange) => void,
+  give: (reason: string) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  response.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) return give(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+    chunks.push(chunk);
+  });
+  response.on("error", () => give("the answer was cut short"));
+  response.on("end", () => {
+    const body = new TextDecoder().decode(Buffer.concat(chunks));
+    settle({ kind: "answered", status: response.statusCode ?? 0, body });
+  });
+}

@@ -1,0 +1,85 @@
+/** What a launch is asked for, and what it can come to. */
+
+import type { ArtifactName, ArtifactVersion } from "../../registry/artifact-name.ts";
+import type { DoorUrl } from "../addresses.ts";
+import type { Secret } from "../secret.ts";
+import type { WorkdirSnapshot } from "../snapshot/account.ts";
+import type { SnapshotProgress } from "../snapshot/thread.ts";
+import type { HeldDirectory } from "../tree/held.ts";
+import type { ExitStatus } from "./child-process.ts";
+
+export interface LaunchRequest {
+  readonly name: ArtifactName;
+  readonly version: ArtifactVersion;
+  /** The conversation that the delegation is made from. */
+  readonly contextId: string;
+  /** The parent's door, where a completion is wanted; a plan's `capsule` step gives none. */
+  readonly completionDoor?: DoorUrl;
+  /** Aborted: the launch is given up at whatever it is doing, and what was started is ended and reaped. */
+  readonly signal?: AbortSignal;
+  /** Called now and then while the parent's work folder is copied. */
+  readonly onProgress?: (progress: SnapshotProgress) => void;
+}
+
+export type LaunchOutcome =
+  | { readonly kind: "launched"; readonly child: LaunchedChild }
+  /** Nothing exists. `sentence` is the daemon's, byte for byte, or says why the daemon could not be asked. */
+  | { readonly kind: "refused"; readonly sentence: string }
+  | { readonly kind: "failed"; readonly failure: LaunchFailure };
+
+/** What went wrong, one word for each way a launch can fail; `message` says what and where for a reader. */
+export type LaunchFailureCause =
+  /** The parent's own store does not hold the artifact that was judged. */
+  | "artifact"
+  | "lifeline"
+  | "folder"
+  | "snapshot"
+  /** The approval's time was over before the child could be started. */
+  | "expired"
+  | "not-started"
+  /** The process ended without a first line. */
+  | "ended"
+  /** No first line within the launch bound. */
+  | "silent"
+  | "not-json"
+  | "no-session-id"
+  | "bad-door"
+  | "bad-token"
+  | "canceled";
+
+export interface LaunchFailure {
+  readonly cause: LaunchFailureCause;
+  /** Names what failed and where; holds no token. */
+  readonly message: string;
+  /** Where a process had been started: its delegation, and the work folder that is kept. */
+  readonly started?: { readonly delegationId: string; readonly workdir: string };
+}
+
+/** A child that reported itself ready. Its process is the launcher's until it has been reaped. */
+export interface LaunchedChild {
+  readonly delegationId: string;
+  readonly name: ArtifactName;
+  readonly version: ArtifactVersion;
+  /** The child's own session, as it reported it. */
+  readonly sessionId: string;
+  /** Absent on a capsule that serves no A2A. */
+  readonly door: DoorUrl | undefined;
+  /** The bearer token of that door, where it has one. */
+  readonly operatorToken: Secret | undefined;
+  /** The child's work folder; held until `release`. */
+  readonly workdir: HeldDirectory;
+  /** The child's records directory as it reported it. */
+  readonly recordsDirectory: string | undefined;
+  /** What the folder started with, where the parent's was copied into it. */
+  readonly copy: WorkdirSnapshot | undefined;
+  readonly pid: number;
+  /** When its first line was read, on the session's clock (`elapsed`): the child watch counts from here. */
+  readonly readyAt: number;
+  /** Settles when the process has been reaped. */
+  readonly exited: Promise<ExitStatus>;
+  /** The last lines of its standard error, at most 20; waits up to 5 s for the end of the pipe. */
+  lastStderrLines(): Promise<string[]>;
+  signal(signal: "SIGTERM" | "SIGKILL"): void;
+  /** Lets go of the child's folders, once what it left has been read. The child itself is not ended by it. */
+  release(): void;
+}

@@ -1,0 +1,98 @@
+/** The readiness line: the one JSON object that a runtime prints first, and its parent reads. */
+
+import { SESSION_ID_PATTERN } from "../../api/schemas.ts";
+import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
+import { fault, ok, type Result } from "../result.ts";
+import { parseSecret, type Secret } from "../secret.ts";
+
+const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
+
+/** What a child said of itself. Only `sessionId` is sure to be there; nothing in it is trusted for more than it says. */
+export interface Readiness {
+  readonly sessionId: string;
+  /** Absent on a capsule that serves no A2A: a script's `url` is empty. */
+  readonly door: DoorUrl | undefined;
+  /** The bearer token of the door. */
+  readonly operatorToken: Secret | undefined;
+  /** The child's own records directory, as it named it; not checked here. */
+  readonly recordsDirectory: string | undefined;
+  readonly formationId: string | undefined;
+}
+
+export interface ReadinessFault {
+  readonly kind: "not-json" | "no-session-id" | "bad-door" | "bad-token";
+  /** A phrase that follows "its first line ", and quotes nothing of the line: it may hold a token. */
+  readonly why: string;
+}
+
+/** Reads a child's first line; unknown keys are ignored. */
+export function parseReadiness(line: string): Result<Readiness, ReadinessFault> {
+  const fields = parseObject(line);
+  if (!fields) return fault({ kind: "not-json", why: "is not a JSON object" });
+  const sessionId = fields.session_id;
+  if (typeof sessionId !== "string" || !SESSION_ID.test(sessionId)) {
+    return fault({ kind: "no-session-id", why: "holds no session_id" });
+  }
+  const address = typeof fields.url === "string" ? fields.url : "";
+  const door = address === "" ? undefined : parseDoorUrl(`http://${address}`);
+  if (address !== "" && !door) {
+    return fault({ kind: "bad-door", why: "names a url that is not <loopback address>:<port>" });
+  }
+  const token = isObject(fields.tokens) ? fields.tokens.operator : undefined;
+  const operatorToken = parseSecret(token);
+  if (token !== undefined && token !== null && !operatorToken) {
+    return fault({ kind: "bad-token", why: "holds a tokens.operator that is no bearer token" });
+  }
+  return ok({
+    sessionId,
+    door,
+    operatorToken,
+    recordsDirectory: text(fields.records_dir),
+    formationId: text(fields.formation_id),
+  });
+}
+
+/** What a TypeScript capsule says of itself. */
+export interface ReadinessReport {
+  readonly sessionId: string;
+  readonly name: string;
+  readonly version: string;
+  readonly workdir: string;
+  readonly recordsDirectory: string;
+  readonly door?: DoorUrl;
+  /** Printed in clear: the line goes to the parent's pipe, under `--readiness-tokens` only. */
+  readonly operatorToken?: Secret;
+  readonly formationId?: string;
+}
+
+/** The line, without its line feed. */
+export function formatReadiness(report: ReadinessReport): string {
+  return JSON.stringify({
+    session_id: report.sessionId,
+    url: report.door?.host ?? "",
+    name: report.name,
+    version: report.version,
+    pid: process.pid,
+    workdir: report.workdir,
+    records_dir: report.recordsDirectory,
+    ...(report.operatorToken && { tokens: { operator: report.operatorToken.reveal() } }),
+    ...(report.formationId && { formation_id: report.formationId }),
+  });
+}
+
+function parseObject(line: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

@@ -1,0 +1,115 @@
+/** A child's standard error: echoed line by line, its last lines remembered, no token in either. */
+
+import { partialSecret, REDACTED, redact, type Secret } from "../secret.ts";
+
+/** A longer line is cut, in bytes. */
+const MAX_LINE = 8 * 1024;
+/** Lines remembered for a report of how the child ended. */
+const REMEMBERED_LINES = 20;
+/** What is held back until the child's own token is known, in bytes. */
+const MAX_HELD = 256 * 1024;
+
+/** One line as Latin-1 text: a character is a byte, so a cut or a token is found without decoding. */
+interface RawLine {
+  readonly text: string;
+  readonly cut: boolean;
+}
+
+export interface StderrEcho {
+  /** The next bytes of the pipe. */
+  write(chunk: Uint8Array): Promise<void>;
+  /** The pipe has ended: a last line without its line feed counts. */
+  end(): Promise<void>;
+  /**
+   * Lets go of what was held back, and echoes from now on as lines come. Until then the child's own token is not
+   * known, and a child may well write it to its standard error before its readiness line.
+   */
+  release(more: readonly Secret[]): Promise<void>;
+  /** The last lines, at most 20, redacted and escaped. */
+  lastLines(): string[];
+}
+
+export function createStderrEcho(
+  secrets: readonly Secret[],
+  write: (bytes: Uint8Array) => Promise<void>,
+): StderrEcho {
+  let known = secrets;
+  let pending = "";
+  let dropping = false;
+  let held: RawLine[] | undefined = [];
+  let heldSize = 0;
+  let leftOut = 0;
+  const remembered: RawLine[] = [];
+
+  const echo = (lines: readonly string[]) =>
+    lines.length === 0 ? Promise.resolve() : write(Buffer.from(`${lines.join("\n")}\n`));
+
+  const take = (lines: readonly RawLine[]): Promise<void> => {
+    remembered.push(...lines);
+    remembered.splice(0, remembered.length - REMEMBERED_LINES);
+    if (!held) return echo(lines.map((line) => show(line, known)));
+    for (const line of lines) {
+      heldSize += line.text.length + 1;
+      if (heldSize <= MAX_HELD) held.push(line);
+      else leftOut++;
+    }
+    return Promise.resolve();
+  };
+
+  return {
+    write(chunk) {
+      const parts = (pending + Buffer.from(chunk).toString("latin1")).split("\n");
+      pending = parts.pop() ?? "";
+      const lines: RawLine[] = [];
+      for (const part of parts) {
+        if (!dropping) lines.push(limit(part));
+        dropping = false;
+      }
+      if (pending.length > MAX_LINE) {
+        if (!dropping) lines.push(limit(pending));
+        dropping = true;
+        pending = "";
+      }
+      return take(lines);
+    },
+    end() {
+      const last = pending;
+      pending = "";
+      return last === "" || dropping ? Promise.resolve() : take([limit(last)]);
+    },
+    release(more) {
+      known = [...known, ...more];
+      const lines = held?.map((line) => show(line, known)) ?? [];
+      if (leftOut > 0) lines.push(`[${leftOut} more lines before the child was ready are left out]`);
+      held = undefined;
+      return echo(lines);
+    },
+    lastLines: () => remembered.map((line) => show(line, known)),
+  };
+}
+
+function limit(text: string): RawLine {
+  return { text: text.slice(0, MAX_LINE), cut: text.length > MAX_LINE };
+}
+
+/** Redacted as bytes, then read as UTF-8 and escaped: no line moves a cursor or forges another line. */
+function show(line: RawLine, secrets: readonly Secret[]): string {
+  let text = redact(line.text.replace(/\r$/, ""), secrets);
+  if (line.cut) {
+    const part = partialSecret(text, secrets);
+    if (part > 0) text = `${text.slice(0, -part)}${REDACTED}`;
+    text += Buffer.from(" […]").toString("latin1");
+  }
+  return escapeControls(Buffer.from(text, "latin1").toString("utf8"));
+}
+
+/** Control characters, and the format characters that reorder or break a line. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this escapes
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
+
+function escapeControls(text: string): string {
+  return text.replace(CONTROLS, (found) => {
+    const code = found.charCodeAt(0);
+    return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
+  });
+}

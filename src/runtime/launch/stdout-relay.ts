@@ -1,0 +1,67 @@
+/** A child's standard output: its first line is for the launcher, every further one is copied on. */
+
+import { partialSecret, redact, type Secret } from "../secret.ts";
+
+/** A longer first line is none, in bytes. */
+const MAX_FIRST_LINE = 256 * 1024;
+/** A further line is copied whole up to here, and in pieces beyond, in bytes. */
+const MAX_PENDING = 1024 * 1024;
+
+export type FirstLine =
+  | { readonly kind: "line"; readonly text: string }
+  | { readonly kind: "too-long" }
+  /** The pipe ended before a line feed. */
+  | { readonly kind: "none" };
+
+export interface StdoutRelay {
+  readonly firstLine: Promise<FirstLine>;
+  /** The next bytes of the pipe. */
+  write(chunk: Uint8Array): Promise<void>;
+  end(): Promise<void>;
+  /** Copies every further line on, `secrets` redacted; until then they wait, and so does the child. */
+  copy(secrets: readonly Secret[]): void;
+  /** Throws every further line away. */
+  discard(): void;
+}
+
+export function createStdoutRelay(write: (bytes: Uint8Array) => Promise<void>): StdoutRelay {
+  const { promise: firstLine, resolve: settleFirst } = Promise.withResolvers<FirstLine>();
+  const { promise: chosen, resolve: choose } = Promise.withResolvers<readonly Secret[] | "discard">();
+  let first: string | undefined = "";
+  // Latin-1: a character is a byte, so nothing is decoded on its way through.
+  let pending = "";
+
+  const pass = async (text: string, last: boolean) => {
+    const secrets = await chosen;
+    if (secrets === "discard") return;
+    pending += text;
+    let whole = last ? pending.length : pending.lastIndexOf("\n") + 1;
+    if (whole === 0 && pending.length > MAX_PENDING) whole = pending.length - partialSecret(pending, secrets);
+    const ready = pending.slice(0, whole);
+    pending = pending.slice(whole);
+    if (ready !== "") await write(Buffer.from(redact(ready, secrets), "latin1"));
+  };
+
+  return {
+    firstLine,
+    async write(chunk) {
+      const text = Buffer.from(chunk).toString("latin1");
+      if (first === undefined) return pass(text, false);
+      first += text;
+      const end = first.indexOf("\n");
+      if (end < 0 && first.length <= MAX_FIRST_LINE) return;
+      const tooLong = end < 0 || end > MAX_FIRST_LINE;
+      const line = Buffer.from(first.slice(0, end), "latin1").toString("utf8");
+      const rest = tooLong ? "" : first.slice(end + 1);
+      first = undefined;
+      settleFirst(tooLong ? { kind: "too-long" } : { kind: "line", text: line });
+      if (rest !== "") await pass(rest, false);
+    },
+    async end() {
+      settleFirst({ kind: "none" });
+      if (first === undefined) await pass("", true);
+    },
+    copy: choose,
+    discard: () => choose("discard"),
+  };
+}

@@ -1,0 +1,82 @@
+/** The runtime's own reading of a packed manifest: what it grants a session, and what a launch needs of a child. */
+
+import { join } from "node:path";
+import type { Coordinates, Sha256 } from "../registry/artifact-name.ts";
+import { type Block, decodeManifest } from "../registry/manifest.ts";
+import { Registry } from "../registry/registry.ts";
+import { fault, ok, type Result } from "./result.ts";
+
+/** Declarations as written; lists are in the manifest's order. No `${VAR}` is resolved. */
+export interface RuntimeManifest {
+  readonly name: string;
+  readonly version: string;
+  readonly spawnAllow: readonly string[];
+  readonly envAllow: readonly string[];
+  /** Capsules that start with a copy of their parent's work folder; each is also in `spawnAllow`. */
+  readonly workdirSnapshot: readonly string[];
+  /** The ceiling of a copied work folder, in bytes. */
+  readonly workdirMaxBytes: number;
+  /** `lifecycle.delegation_deadline_secs`, whole seconds. */
+  readonly delegationDeadlineSecs: number | undefined;
+}
+
+/** A manifest with the hash of the artifact that it stands in: both of the same bytes. */
+export interface PackedManifest {
+  readonly sha256: Sha256;
+  readonly manifest: RuntimeManifest;
+}
+
+/** The store of a runtime: where `mur` installs and publishes to. */
+export interface ArtifactStore {
+  /** The fault is one sentence that names the coordinates. */
+  resolve(coordinates: Coordinates): Promise<Result<PackedManifest, string>>;
+}
+
+const DEFAULT_WORKDIR_MAX_BYTES = 10 * 1024 ** 3;
+
+/** The store beneath `home`, `.murmur/artifacts`. */
+export function artifactStore(home: string): ArtifactStore {
+  const registry = new Registry({
+    path: join(home, ".murmur", "artifacts"),
+    readManifest: (source) => decodeManifest(source, runtimeManifest),
+    lower: (manifest) => manifest,
+  });
+  return {
+    async resolve(coordinates) {
+      const resolution = await registry.resolve(coordinates);
+      if (!resolution.ok) return fault(resolution.message);
+      return ok({ sha256: resolution.artifact.sha256, manifest: resolution.artifact.held });
+    },
+  };
+}
+
+function runtimeManifest(top: Block): RuntimeManifest {
+  const capabilities = top.block("capabilities");
+  const spawn = capabilities.block("spawn");
+  const spawnAllow = spawn.texts("allow");
+  const workdirSnapshot = spawn.texts("workdir_snapshot");
+  const unlisted = workdirSnapshot.find((name) => !spawnAllow.includes(name));
+  if (unlisted !== undefined) {
+    throw new Error(`${spawn.path("workdir_snapshot")}: '${unlisted}' is not in ${spawn.path("allow")}`);
+  }
+  return {
+    name: top.requiredText("name"),
+    version: top.requiredText("version"),
+    spawnAllow,
+    envAllow: capabilities.block("env").texts("allow"),
+    workdirSnapshot,
+    workdirMaxBytes:
+      wholeNumber(capabilities.block("resources"), "workdir_max_bytes") ?? DEFAULT_WORKDIR_MAX_BYTES,
+    delegationDeadlineSecs: wholeNumber(top.block("lifecycle"), "delegation_deadline_secs"),
+  };
+}
+
+function wholeNumber(block: Block, key: string): number | undefined {
+  const text = block.trimmedText(key);
+  if (text === undefined) return undefined;
+  const number = /^\d+$/.test(text) ? Number(text) : 0;
+  if (number === 0 || !Number.isSafeInteger(number)) {
+    throw new Error(`${block.path(key)}: must be a whole number above 0`);
+  }
+  return number;
+}

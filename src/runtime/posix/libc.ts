@@ -1,0 +1,108 @@
+/**
+ * The C library through `bun:ffi`, declared for what this library calls.
+ *
+ * `openat`, `ioctl`, `fcntl` and `syscall` are variadic. On Linux a further argument travels like a fixed one; on Apple's 64-bit
+ * ARM it does not, so nothing depends on one there: a file's mode is set after it was created, and `FIOCLEX` and
+ * `F_GETFL` take no argument.
+ *
+ * `errno` is read right after the call that set it, with no allocation between: a thread's own memory, which only a
+ * further call of that thread changes.
+ */
+
+import { dlopen, type FFIFunction, FFIType, read, toArrayBuffer } from "bun:ffi";
+import { constants } from "node:os";
+import { fault, type Result } from "../result.ts";
+import { INODE64, LIBC, MACOS } from "./platform.ts";
+
+const { i32, u32, ptr, i64_fast: long, u64_fast: size } = FFIType;
+
+/** One function under a name that differs by platform. */
+function bind<const F extends FFIFunction>(name: string, declaration: F) {
+  const bound = dlopen(LIBC, { [name]: declaration }).symbols[name];
+  if (!bound) throw new Error(`${LIBC} has no ${name}`);
+  return bound;
+}
+
+export const libc = dlopen(LIBC, {
+  openat: { args: [i32, ptr, i32, u32], returns: i32 },
+  mkdirat: { args: [i32, ptr, u32], returns: i32 },
+  unlinkat: { args: [i32, ptr, i32], returns: i32 },
+  renameat: { args: [i32, ptr, i32, ptr], returns: i32 },
+  symlinkat: { args: [ptr, i32, ptr], returns: i32 },
+  readlinkat: { args: [i32, ptr, ptr, size], returns: long },
+  fchmod: { args: [i32, u32], returns: i32 },
+  fchmodat: { args: [i32, ptr, u32, i32], returns: i32 },
+  futimens: { args: [i32, ptr], returns: i32 },
+  ftruncate: { args: [i32, long], returns: i32 },
+  lseek: { args: [i32, long, i32], returns: long },
+  read: { args: [i32, ptr, size], returns: long },
+  write: { args: [i32, ptr, size], returns: long },
+  close: { args: [i32], returns: i32 },
+  pipe: { args: [ptr], returns: i32 },
+  ioctl: { args: [i32, size, i32], returns: i32 },
+  fcntl: { args: [i32, i32], returns: i32 },
+}).symbols;
+
+/** Calls that Linux alone has; `syscall` stands in for `getdents64`, which older C libraries do not wrap. */
+export const linux = MACOS
+  ? undefined
+  : dlopen(LIBC, {
+      statx: { args: [i32, ptr, i32, u32, ptr], returns: i32 },
+      copy_file_range: { args: [i32, ptr, i32, ptr, size, u32], returns: long },
+      pipe2: { args: [ptr, i32], returns: i32 },
+      syscall: { args: [long, i32, ptr, size], returns: long },
+    }).symbols;
+
+export const macos = MACOS
+  ? {
+      fstat: bind(`fstat${INODE64}`, { args: [i32, ptr], returns: i32 }),
+      fstatat: bind(`fstatat${INODE64}`, { args: [i32, ptr, ptr, i32], returns: i32 }),
+      fdopendir: bind(`fdopendir${INODE64}`, { args: [i32], returns: ptr }),
+      readdir: bind(`readdir${INODE64}`, { args: [ptr], returns: ptr }),
+      closedir: bind("closedir", { args: [ptr], returns: i32 }),
+      fclonefileat: bind("fclonefileat", { args: [i32, i32, ptr, u32], returns: i32 }),
+    }
+  : undefined;
+
+/** The name of an error: `ENOENT`. `EUNKNOWN` is one that this platform's list does not hold. */
+export type Errno = keyof typeof constants.errno | "EUNKNOWN";
+
+const NAMES = new Map<number, Errno>();
+for (const [name, number] of Object.entries(constants.errno)) {
+  // Two names of one number (EAGAIN, EWOULDBLOCK): the first is the usual one.
+  if (!NAMES.has(number)) NAMES.set(number, name as Errno);
+}
+
+const errnoOf = bind(MACOS ? "__error" : "__errno_location", { args: [], returns: ptr })();
+if (errnoOf === null) throw new Error(`${LIBC} has no errno`);
+const errnoAddress = errnoOf;
+
+const FAULTS = new Map<number, Result<never, Errno>>();
+
+/** What the last call failed with. */
+export function lastFault(): Result<never, Errno> {
+  const number = read.i32(errnoAddress, 0);
+  let known = FAULTS.get(number);
+  if (!known) {
+    known = fault(NAMES.get(number) ?? "EUNKNOWN");
+    FAULTS.set(number, known);
+  }
+  return known;
+}
+
+const EINTR = constants.errno.EINTR;
+
+/** Whether the last call was broken off by a signal, and is to be made again. */
+export function interrupted(): boolean {
+  return read.i32(errnoAddress, 0) === EINTR;
+}
+
+/** For a call that returns nothing both at its end and on an error: with no error before, none after is the end. */
+export function clearFault(): void {
+  new Int32Array(toArrayBuffer(errnoAddress, 0, 4))[0] = 0;
+}
+
+/** What the last call failed with, since `clearFault`. */
+export function faultSinceCleared(): Result<never, Errno> | undefined {
+  return read.i32(errnoAddress, 0) === 0 ? undefined : lastFault();
+}

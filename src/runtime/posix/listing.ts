@@ -1,0 +1,80 @@
+/** The entries of a directory, by descriptor and with their names as bytes. */
+
+import { ptr, read, toArrayBuffer } from "bun:ffi";
+import {
+  close,
+  type Descriptor,
+  encodeName,
+  type Name,
+  openDirectoryAt,
+  type Posix,
+  seek,
+} from "../posix.ts";
+import { ok } from "../result.ts";
+import { clearFault, faultSinceCleared, lastFault, linux, macos } from "./libc.ts";
+import { type Kind, kindOf, SYS_GETDENTS64 } from "./platform.ts";
+
+/** One entry as the directory lists it: it may be another, or gone, by the time it is opened. */
+export interface Entry {
+  readonly name: Name;
+  readonly kind: Kind;
+}
+
+/** Every entry but `.` and `..`, in the order of their names' bytes. */
+export function listDirectory(directory: Descriptor): Posix<Entry[]> {
+  const entries = linux ? listLinux(linux, directory) : macos ? listMacos(macos, directory) : ok([]);
+  if (entries.ok) entries.value.sort((a, b) => Buffer.compare(a.name, b.name));
+  return entries;
+}
+
+const DOT = 0x2e;
+
+function isSelfOrParent(name: Name): boolean {
+  return name[0] === DOT && (name.length === 1 || (name.length === 2 && name[1] === DOT));
+}
+
+const buffer = new Uint8Array(new ArrayBuffer(64 * 1024));
+const bufferAt = ptr(buffer);
+const bufferView = new DataView(buffer.buffer);
+
+/** `struct linux_dirent64`: its length at 16, its type at 18, its name from 19 to a NUL. */
+function listLinux(calls: NonNullable<typeof linux>, directory: Descriptor): Posix<Entry[]> {
+  const rewound = seek(directory, 0, "start");
+  if (!rewound.ok) return rewound;
+  const entries: Entry[] = [];
+  for (;;) {
+    const filled = Number(calls.syscall(SYS_GETDENTS64, directory, bufferAt, buffer.length));
+    if (filled < 0) return lastFault();
+    if (filled === 0) return ok(entries);
+    for (let at = 0; at < filled; at += bufferView.getUint16(at + 16, true)) {
+      const name = buffer.slice(at + 19, buffer.indexOf(0, at + 19));
+      if (!isSelfOrParent(name)) entries.push({ name, kind: kindOf(buffer[at + 18] ?? 0) });
+    }
+  }
+}
+
+const SELF = encodeName(".");
+
+/** `struct dirent` with 64-bit inodes: its name's length at 18, its type at 20, its name from 21. */
+function listMacos(calls: NonNullable<typeof macos>, directory: Descriptor): Posix<Entry[]> {
+  // The stream takes its descriptor over, and closes it: a fresh one, which also starts at the first entry.
+  const fresh = openDirectoryAt(directory, SELF);
+  if (!fresh.ok) return fresh;
+  const stream = calls.fdopendir(fresh.value);
+  if (stream === null) {
+    const failed = lastFault();
+    close(fresh.value);
+    return failed;
+  }
+  const entries: Entry[] = [];
+  for (;;) {
+    clearFault();
+    const entry = calls.readdir(stream);
+    if (typeof entry !== "number") break;
+    const name = new Uint8Array(toArrayBuffer(entry, 21, read.u16(entry, 18))).slice();
+    if (!isSelfOrParent(name)) entries.push({ name, kind: kindOf(read.u8(entry, 20)) });
+  }
+  const failed = faultSinceCleared();
+  calls.closedir(stream);
+  return failed ?? ok(entries);
+}

@@ -1,0 +1,66 @@
+import { inspect } from "node:util";
+
+/** What is shown in a token's place, everywhere. */
+export const REDACTED = "<redacted>";
+
+/**
+ * A bearer token that does not show: printed, inspected, serialised, cloned, put in a template or an error, it is
+ * `<redacted>`. A class, because only a private field hides its value from whatever walks an object.
+ */
+export class Secret {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  /** The token itself, for the one header or pipe it is meant for. */
+  reveal(): string {
+    return this.#text;
+  }
+
+  toString(): string {
+    return REDACTED;
+  }
+
+  toJSON(): string {
+    return REDACTED;
+  }
+
+  [Symbol.toPrimitive](): string {
+    return REDACTED;
+  }
+
+  [inspect.custom](): string {
+    return REDACTED;
+  }
+}
+
+/** `text` with every occurrence of every secret replaced. */
+export function redact(text: string, secrets: readonly Secret[]): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret.reveal(), REDACTED), text);
+}
+
+const TOKEN = /^[\x21-\x7e]{1,8192}$/;
+
+/**
+ * The text as a bearer token: 1 to 8192 visible ASCII characters. Anything else could not travel in a header, or
+ * would carry a second one with it.
+ */
+export function parseSecret(text: unknown): Secret | undefined {
+  return typeof text === "string" && TOKEN.test(text) ? new Secret(text) : undefined;
+}
+
+/**
+ * How many characters at the end of `text` could be the beginning of a secret: what a cut there may have left of one.
+ */
+export function partialSecret(text: string, secrets: readonly Secret[]): number {
+  let longest = 0;
+  for (const secret of secrets) {
+    const token = secret.reveal();
+    for (let length = Math.min(token.length - 1, text.length); length > longest; length--) {
+      if (text.endsWith(token.slice(0, length))) longest = length;
+    }
+  }
+  return longest;
+}

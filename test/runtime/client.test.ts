@@ -1,0 +1,217 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import type { Socket } from "node:net";
+import { parseRoostUrl } from "../../src/runtime/addresses.ts";
+import { createRoostClient, refusalSentence } from "../../src/runtime/client.ts";
+import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import { Secret } from "../../src/runtime/secret.ts";
+import { manualClock } from "../kit/manual-clock.ts";
+import { type RawServer, rawServer, reply } from "../kit/raw-server.ts";
+import { until } from "../kit/until.ts";
+
+const TOKEN = "msc1.eyJ2IjoxLCJzaWQiOiJzZXNfMSJ9.c2VjcmV0LXNlY3JldC1zZWNyZXQ";
+const credential = new Secret(TOKEN);
+const asked = { name: "local/worker", version: "0.1.0" };
+const granted = {
+  approval: "msa1.approval.mac",
+  ...asked,
+  sha256: "0".repeat(64),
+  expires_at_ms: 1_756_531_200_000,
+};
+
+const servers: RawServer[] = [];
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+async function daemon(answer: (socket: Socket) => void, clock: Clock = systemClock, path = "") {
+  const server = await rawServer(answer);
+  servers.push(server);
+  const url = parseRoostUrl(`${server.url}${path}`);
+  if (!url.ok) throw new Error(url.fault);
+  return { server, client: createRoostClient(url.value, clock) };
+}
+
+describe("what the daemon answered", () => {
+  test("a grant comes back typed, its approval a secret", async () => {
+    const { client, server } = await daemon(reply(200, JSON.stringify(granted)));
+    const answer = await client.spawn(asked, credential);
+    if (answer.kind !== "granted") throw new Error(answer.kind);
+    expect(answer.value.approval.reveal()).toBe(granted.approval);
+    expect(answer.value.sha256).toBe(granted.sha256);
+    expect(answer.value.expires_at_ms).toBe(granted.expires_at_ms);
+    expect(JSON.stringify(answer)).not.toContain(granted.approval);
+    expect(server.received()).toStartWith("POST /spawn HTTP/1.1\r\n");
+    expect(server.received()).toContain(`x-murmur-spawn-credential: ${TOKEN}\r\n`);
+    expect(server.received()).toEndWith(`\r\n\r\n${JSON.stringify(asked)}`);
+  });
+
+  test("a refusal is the daemon's sentence byte for byte", async () => {
+    const error = "capabilities.shell.allow: the child declares 'gît', which … — ‮ \u0000 and \"quotes\"";
+    const { client } = await daemon(reply(403, JSON.stringify({ error })));
+    const answer = await client.spawn(asked, credential);
+    expect(answer).toEqual({ kind: "refused", status: 403, error });
+    if (answer.kind !== "granted") expect(refusalSentence(answer, client.url)).toBe(error);
+  });
+
+  test("keys that a later daemon adds are no fault", async () => {
+    const { client } = await daemon(reply(200, JSON.stringify({ ...granted, later: 1 })));
+    expect((await client.spawn(asked, credential)).kind).toBe("granted");
+  });
+
+  test.each([
+    ["not JSON", reply(200, "granted")],
+    ["a grant without its hash", reply(200, JSON.stringify({ ...granted, sha256: undefined }))],
+    ["another capsule", reply(200, JSON.stringify({ ...granted, name: "local/other" }))],
+    ["another version", reply(200, JSON.stringify({ ...granted, version: "0.2.0" }))],
+    ["an approval that would end its header", reply(200, JSON.stringify({ ...granted, approval: "a\r\nb" }))],
+    ["a refusal without a sentence", reply(403, "{}")],
+    ["no answer at all", (socket: Socket) => socket.end()],
+    ["a cut answer", (socket: Socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"a"')],
+    ["no HTTP", (socket: Socket) => socket.end("220 ready\r\n\r\n")],
+  ])("%s grants nothing", async (_, answer) => {
+    const { client } = await daemon(answer);
+    const came = await client.spawn(asked, credential);
+    expect(came.kind).toBe("unreachable");
+    if (came.kind !== "granted") expect(refusalSentence(came, client.url)).toContain(client.url);
+  });
+
+  test("a daemon that is not there is a refusal with the transport's reason", async () => {
+    const { client, server } = await daemon(reply(200, "{}"));
+    await server.close();
+    const answer = await client.health();
+    expect(answer.kind).toBe("unreachable");
+    if (answer.kind === "unreachable") expect(answer.reason).toContain("ECONNREFUSED");
+  });
+
+  test("nothing is asked twice", async () => {
+    const { client, server } = await daemon((socket) => socket.end());
+    await client.register({ session_id: "ses_1", ...asked }, new Secret("msa1.a.b"));
+    expect(server.received().split("POST /register").length - 1).toBe(1);
+    expect(server.received()).toContain("x-murmur-spawn-approval: msa1.a.b\r\n");
+  });
+
+  test("the base URL may have a path and one trailing slash", async () => {
+    const { client, server } = await daemon(reply(404, '{"error":"session not found"}'), systemClock, "/a/");
+    expect(await client.status("ses_1")).toEqual({
+      kind: "refused",
+      status: 404,
+      error: "session not found",
+    });
+    expect(server.received()).toStartWith("GET /a/status/ses_1 HTTP/1.1\r\n");
+  });
+});
+
+describe("bounds", () => {
+  test("an answer that does not come within 30 s is given up", async () => {
+    const clock = manualClock();
+    const { client, server } = await daemon(() => {}, clock);
+    const answer = client.health();
+    await until("the request has arrived", () => server.received().endsWith("\r\n\r\n"));
+    await clock.advance(30_001);
+    expect(await answer).toEqual({ kind: "unreachable", reason: "the answer took longer than 30 s" });
+    expect(clock.waiting()).toBe(0);
+  });
+
+  test("an answer that trickles in does not buy itself time", async () => {
+    const clock = manualClock();
+    const { client, server } = await daemon((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
+      const drip = setInterval(() => socket.write("x"), 5);
+      socket.on("close", () => clearInterval(drip));
+    }, clock);
+    const answer = client.health();
+    await until("the request has arrived", () => server.received().endsWith("\r\n\r\n"));
+    await clock.advance(30_001);
+    expect((await answer).kind).toBe("unreachable");
+  });
+
+  test("an endless answer is cut off", async () => {
+    const { client } = await daemon((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+      const chunk = `10000\r\n${"x".repeat(0x10000)}\r\n`;
+      // As fast as it is read, for as long as somebody reads.
+      const more = (error?: Error | null) => {
+        if (!error && !socket.destroyed) socket.write(chunk, (failed) => setImmediate(more, failed));
+      };
+      more();
+    });
+    expect(await client.health()).toEqual({
+      kind: "unreachable",
+      reason: "the answer is longer than 1048576 bytes",
+    });
+  });
+
+  test("a request that its caller gives up ends at once", async () => {
+    const { client, server } = await daemon(() => {});
+    const giveUp = new AbortController();
+    const answer = client.spawn(asked, credential, giveUp.signal);
+    await until("the request has arrived", () => server.received().includes("0.1.0"));
+    giveUp.abort();
+    expect((await answer).kind).toBe("unreachable");
+    expect((await client.spawn(asked, credential, giveUp.signal)).kind).toBe("unreachable");
+  });
+});
+
+describe("the token goes nowhere else", () => {
+  test("a redirect is an answer, not a place to go", async () => {
+    const elsewhere = await rawServer(reply(200, JSON.stringify(granted)));
+    servers.push(elsewhere);
+    const { client } = await daemon(reply(307, "{}", { location: `${elsewhere.url}/spawn` }));
+    expect((await client.spawn(asked, credential)).kind).toBe("unreachable");
+    expect(elsewhere.received()).toBe("");
+  });
+
+  test("proxy variables are not looked at", async () => {
+    const proxy = await rawServer(reply(200, JSON.stringify(granted)));
+    const { server } = await daemon(reply(403, '{"error":"refused"}'));
+    servers.push(proxy);
+    const program = `
+      import { parseRoostUrl } from "${import.meta.dir}/../../src/runtime/addresses.ts";
+      import { createRoostClient } from "${import.meta.dir}/../../src/runtime/client.ts";
+      import { Secret } from "${import.meta.dir}/../../src/runtime/secret.ts";
+      const url = parseRoostUrl(process.env.MURMUR_ROOST_URL);
+      const client = createRoostClient(url.value);
+      console.log(JSON.stringify(await client.spawn(${JSON.stringify(asked)}, new Secret("${TOKEN}"))));
+    `;
+    const names = ["http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"];
+    const environment = Object.fromEntries(names.map((name) => [name, proxy.url]));
+    const child = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
+      env: { PATH: "/usr/bin:/bin", MURMUR_ROOST_URL: server.url, NODE_USE_ENV_PROXY: "1", ...environment },
+      stdout: "pipe",
+      stderr: "inherit",
+    });
+    expect(await new Response(child.stdout).text()).toContain('"error":"refused"');
+    expect(proxy.received()).toBe("");
+    expect(server.received()).toContain(TOKEN);
+  });
+
+  test("no failure quotes it", async () => {
+    for (const answer of [reply(200, TOKEN), reply(403, TOKEN), (socket: Socket) => socket.end(TOKEN)]) {
+      const { client } = await daemon(answer);
+      expect(JSON.stringify(await client.spawn(asked, credential))).not.toContain(TOKEN);
+    }
+    const { client } = await daemon(reply(200, "{}"));
+    const unsendable = new Secret(`${TOKEN}\r\nx: y`);
+    const came = await client.spawn(asked, unsendable);
+    expect(came.kind).toBe("unreachable");
+    expect(JSON.stringify(came)).not.toContain(TOKEN);
+  });
+});
+
+describe("MURMUR_ROOST_URL", () => {
+  test.each([undefined, "", "  "])("%p is not set", (value) => {
+    expect(parseRoostUrl(value)).toEqual({ ok: false, fault: "MURMUR_ROOST_URL is not set" });
+  });
+
+  test.each([
+    "https://127.0.0.1:7700",
+    "127.0.0.1:7700",
+    "http://me:hunter2@127.0.0.1:7700",
+    "http://127.0.0.1:7700/?a=hunter2",
+    "file:///etc/passwd",
+  ])("%s is no place to send a token", (value) => {
+    const read = parseRoostUrl(value);
+    expect(read.ok).toBe(false);
+    expect(JSON.stringify(read)).not.toContain("hunter2");
+  });
+});

@@ -1,0 +1,177 @@
+import { describe, expect, test } from "bun:test";
+import { parseDoorUrl } from "../../src/runtime/addresses.ts";
+import {
+  type ChildEnvironment,
+  childEnvironment,
+  commandEnvironment,
+  delegationTimeoutSecs,
+  readFormationId,
+} from "../../src/runtime/environment.ts";
+import { formatSpawnerHandle, parseSpawnerHandle } from "../../src/runtime/handle.ts";
+
+const door = parseDoorUrl("http://127.0.0.1:41000");
+const formation = readFormationId({ MURMUR_FORMATION_ID: `frm_${"0".repeat(32)}` });
+if (!formation.ok || !formation.value || !door) throw new Error("the test's own values do not parse");
+const handle = { sessionId: "ses_p", contextId: "ctx_1", delegationId: "dlg_1", url: door };
+
+/** Everything that must not get through, among what may. */
+const parent = {
+  PATH: "/bin",
+  HOME: "/home/me",
+  USER: "me",
+  LOGNAME: "me",
+  SECRET_OF_PARENT: "1",
+  SHARED: "shared",
+  ONLY_PARENT_ALLOWS: "1",
+  ONLY_CHILD_ALLOWS: "1",
+  MURMUR_ROOST_URL: "http://127.0.0.1:1",
+  MURMUR_SPAWNER: '{"session_id":"ses_grandparent"}',
+  MURMUR_SPAWNER_LIFELINE: "9",
+  MURMUR_SPAWNER_LATER: "1",
+  MURMUR_FORMATION_ID: "frm_parents",
+  MURMUR_FORMATION_CHANNEL: "7",
+  MURMUR_FORMATION_PEERS: "a=http://a.formation.invalid",
+  MURMUR_FORMATION_LIFELINE: "8",
+  MURMUR_SESSION_ID: "ses_p",
+  MURMUR_MUR_BINARY: "/opt/mur",
+};
+const base: ChildEnvironment = {
+  parent,
+  roostUrl: "http://127.0.0.1:7700",
+  lifeline: 3,
+  parentAllows: ["SHARED", "ONLY_PARENT_ALLOWS"],
+  childAllows: ["ONLY_CHILD_ALLOWS", "SHARED"],
+};
+
+describe("a child's environment", () => {
+  test("is the runtime's names and what both manifests allow", () => {
+    expect({ ...childEnvironment(base) }).toEqual({
+      SHARED: "shared",
+      PATH: "/bin",
+      HOME: "/home/me",
+      USER: "me",
+      LOGNAME: "me",
+      MURMUR_ROOST_URL: "http://127.0.0.1:7700",
+      MURMUR_HOST_WARNINGS_REPORTED: "1",
+      MURMUR_SPAWNER_LIFELINE: "3",
+    });
+  });
+
+  test("names the spawner and the formation where there are any", () => {
+    const full = childEnvironment({ ...base, handle, formationId: formation.value });
+    expect(full.MURMUR_FORMATION_ID).toBe(formation.value);
+    expect(full.MURMUR_SPAWNER).toBe(
+      '{"url":"http://127.0.0.1:41000","session_id":"ses_p","context_id":"ctx_1","delegation_id":"dlg_1"}',
+    );
+  });
+
+  test("never takes a name of the runtime's from the parent, whoever lists it", () => {
+    const names = Object.keys(parent).filter((name) => name !== "MURMUR_MUR_BINARY");
+    const listed = childEnvironment({ ...base, parentAllows: names, childAllows: names });
+    expect(listed.MURMUR_ROOST_URL).toBe("http://127.0.0.1:7700");
+    expect(listed.MURMUR_SPAWNER_LIFELINE).toBe("3");
+    const absent = [
+      "MURMUR_SPAWNER",
+      "MURMUR_SPAWNER_LATER",
+      "MURMUR_FORMATION_ID",
+      "MURMUR_FORMATION_CHANNEL",
+      "MURMUR_FORMATION_PEERS",
+      "MURMUR_FORMATION_LIFELINE",
+    ];
+    for (const name of absent) expect(Object.hasOwn(listed, name)).toBe(false);
+  });
+
+  test("leaves out what the parent does not hold", () => {
+    const names = ["MISSING", "toString", "__proto__"];
+    const listed = childEnvironment({
+      ...base,
+      parent: { PATH: "/bin", HOME: "/home/me" },
+      parentAllows: names,
+      childAllows: names,
+    });
+    expect(Object.keys(listed)).toEqual([
+      "PATH",
+      "HOME",
+      "MURMUR_ROOST_URL",
+      "MURMUR_HOST_WARNINGS_REPORTED",
+      "MURMUR_SPAWNER_LIFELINE",
+    ]);
+  });
+});
+
+test("a runtime's commands see its session and nothing between it and its spawner", () => {
+  const handed = commandEnvironment(parent, { sessionId: "ses_own", runtimeDirectory: "/r" });
+  expect(handed.MURMUR_SESSION_ID).toBe("ses_own");
+  expect(handed.MURMUR_RUNTIME_DIR).toBe("/r");
+  expect(handed.SHARED).toBe("shared");
+  const between = Object.keys(handed).filter((name) => /^MURMUR_(SPAWNER|FORMATION)/.test(name));
+  expect(between).toEqual(["MURMUR_FORMATION_ID"]);
+});
+
+describe("MURMUR_SPAWNER", () => {
+  test("comes back as it was written, with and without a door", () => {
+    for (const written of [handle, { sessionId: "s", contextId: "c", delegationId: "d" }]) {
+      expect(parseSpawnerHandle(formatSpawnerHandle(written))).toEqual({ ok: true, value: written });
+    }
+  });
+
+  test.each([undefined, "", " \n"])("%p is a capsule nobody delegated", (value) => {
+    expect(parseSpawnerHandle(value)).toEqual({ ok: true, value: undefined });
+  });
+
+  const fields = { session_id: "sekrit", context_id: "c", delegation_id: "d", url: "http://127.0.0.1:1" };
+  test.each([
+    "sekrit",
+    '["sekrit"]',
+    "null",
+    '{"session_id":"sekrit"',
+    ...Object.entries({
+      session_id: [undefined, "", 7, "a\nb"],
+      context_id: [undefined, ""],
+      delegation_id: [undefined, "", "a b"],
+      url: ["", null, "127.0.0.1:1", "http://example.com:80", "http://localhost:1", "http://a@127.0.0.1:1"],
+    }).flatMap(([key, values]) => values.map((value) => JSON.stringify({ ...fields, [key]: value }))),
+  ])("%s refuses the launch and is not quoted", (value) => {
+    const read = parseSpawnerHandle(value);
+    if (read.ok) throw new Error("it was read");
+    expect(read.fault.code).toBe("E-RUN-020");
+    expect(read.fault.message).toContain("MURMUR_SPAWNER");
+    expect(read.fault.message).not.toContain("sekrit");
+  });
+});
+
+test.each(["http://127.0.0.1:1", "http://127.9.8.7:65535", "http://[::1]:80/"])("%s is a door", (text) => {
+  expect(parseDoorUrl(text)).toBeDefined();
+});
+
+test.each([
+  "http://127.0.0.1.example.com:1",
+  "http://127.0.0.1:1@example.com",
+  "http://0.0.0.0:1",
+  "http://169.254.169.254",
+  "http://[::ffff:127.0.0.1]:1",
+  "https://127.0.0.1:1",
+  "http://127.0.0.1:1/admin",
+  "http://127.0.0.1:1/?x",
+  "http://127.0.0.1:1#x",
+])("%s is no door", (text) => {
+  expect(parseDoorUrl(text)).toBeUndefined();
+});
+
+test("a formation id is frm_ and 32 lowercase hex digits", () => {
+  expect(readFormationId({})).toEqual({ ok: true, value: undefined });
+  expect(readFormationId({ MURMUR_FORMATION_ID: " " })).toEqual({ ok: true, value: undefined });
+  for (const bad of ["frm_", `frm_${"A".repeat(32)}`, `frm_${"0".repeat(33)}`, "x"]) {
+    const read = readFormationId({ MURMUR_FORMATION_ID: bad });
+    expect(read.ok ? undefined : read.fault.code).toBe("E-RUN-044");
+  }
+});
+
+test("MURMUR_DELEGATION_TIMEOUT_SECS wins where it is a positive whole number", () => {
+  expect(delegationTimeoutSecs({})).toBe(600);
+  expect(delegationTimeoutSecs({}, 30)).toBe(30);
+  expect(delegationTimeoutSecs({ MURMUR_DELEGATION_TIMEOUT_SECS: "5" }, 30)).toBe(5);
+  for (const ignored of ["0", "-1", "1.5", "1e3", "soon", ""]) {
+    expect(delegationTimeoutSecs({ MURMUR_DELEGATION_TIMEOUT_SECS: ignored }, 30)).toBe(30);
+  }
+});

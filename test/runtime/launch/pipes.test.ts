@@ -1,0 +1,161 @@
+import { describe, expect, test } from "bun:test";
+import { createStderrEcho } from "../../../src/runtime/launch/stderr-echo.ts";
+import { createStdoutRelay } from "../../../src/runtime/launch/stdout-relay.ts";
+import { Secret } from "../../../src/runtime/secret.ts";
+
+const APPROVAL = `msa1.${"a".repeat(300)}.${"b".repeat(43)}`;
+const OPERATOR = `op-${"c".repeat(60)}`;
+
+function collector() {
+  const chunks: Buffer[] = [];
+  return {
+    write: (bytes: Uint8Array) => {
+      chunks.push(Buffer.from(bytes));
+      return Promise.resolve();
+    },
+    text: () => Buffer.concat(chunks).toString("utf8"),
+  };
+}
+
+/** The bytes in every way a pipe could cut them that costs little to try. */
+function* chunked(text: string, sizes: readonly number[]): Generator<Buffer[]> {
+  const bytes = Buffer.from(text);
+  for (const size of sizes) {
+    const chunks: Buffer[] = [];
+    for (let at = 0; at < bytes.length; at += size) chunks.push(bytes.subarray(at, at + size));
+    yield chunks;
+  }
+}
+
+describe("a child's standard error", () => {
+  test("is echoed line by line, tokens redacted however the pipe cuts them", async () => {
+    const text = `one\nwith ${APPROVAL} inside\r\ntwo ${OPERATOR}${APPROVAL}\nüñí\nlast`;
+    for (const chunks of chunked(text, [1, 7, 100, 10_000])) {
+      const out = collector();
+      const echo = createStderrEcho([new Secret(APPROVAL)], out.write);
+      await echo.release([new Secret(OPERATOR)]);
+      for (const chunk of chunks) await echo.write(chunk);
+      await echo.end();
+      expect(out.text()).toBe("one\nwith <redacted> inside\ntwo <redacted><redacted>\nüñí\nlast\n");
+    }
+  });
+
+  test("waits for the child's own token before anything is shown", async () => {
+    const out = collector();
+    const echo = createStderrEcho([new Secret(APPROVAL)], out.write);
+    await echo.write(Buffer.from(`starting, token ${OPERATOR}\n`));
+    expect(out.text()).toBe("");
+    await echo.release([new Secret(OPERATOR)]);
+    expect(out.text()).toBe("starting, token <redacted>\n");
+    expect(echo.lastLines()).toEqual(["starting, token <redacted>"]);
+  });
+
+  test("holds no more than a bound, and says what it left out", async () => {
+    const out = collector();
+    const echo = createStderrEcho([], out.write);
+    for (let line = 0; line < 40; line++) await echo.write(Buffer.from(`${"x".repeat(8000)}\n`));
+    await echo.release([]);
+    expect(out.text()).toMatch(/\[\d+ more lines before the child was ready are left out\]\n$/);
+    expect(out.text().length).toBeLessThan(300 * 1024);
+  });
+
+  test("a line is at most 8 KiB, and a token that the cut goes through leaves nothing of itself", async () => {
+    for (const before of [8192 - 1, 8192 - 20, 8192 - APPROVAL.length + 1, 8192 - APPROVAL.length]) {
+      const out = collector();
+      const echo = createStderrEcho([new Secret(APPROVAL)], out.write);
+      await echo.release([]);
+      const line = `${"x".repeat(before)}${APPROVAL}${"y".repeat(9000)}\n`;
+      for (const [chunk] of chunked(line, [line.length])) if (chunk) await echo.write(chunk);
+      await echo.write(Buffer.from("next\n"));
+      expect(out.text()).not.toContain("msa1");
+      expect(out.text()).not.toContain(".b");
+      expect(out.text()).toEndWith("<redacted> […]\nnext\n");
+    }
+  });
+
+  test("a flood without a line feed is one cut line", async () => {
+    const out = collector();
+    const echo = createStderrEcho([], out.write);
+    await echo.release([]);
+    for (let i = 0; i < 100; i++) await echo.write(Buffer.alloc(65_536, "z"));
+    await echo.write(Buffer.from("\nend\n"));
+    expect(out.text()).toBe(`${"z".repeat(8192)} […]\nend\n`);
+  });
+
+  test("control characters are shown, not sent to the terminal", async () => {
+    const out = collector();
+    const echo = createStderrEcho([], out.write);
+    await echo.release([]);
+    await echo.write(Buffer.from("\u001b[2J\u0007a\rb\u0085\u202egnp\u2028\t\n"));
+    expect(out.text()).toBe("\\x1b[2J\\x07a\\x0db\\x85\\u{202e}gnp\\u{2028}\\x09\n");
+  });
+
+  test("the last 20 lines are remembered", async () => {
+    const echo = createStderrEcho([], collector().write);
+    for (let line = 1; line <= 50; line++) await echo.write(Buffer.from(`line ${line}\n`));
+    await echo.write(Buffer.from("unfinished"));
+    await echo.end();
+    const lines = echo.lastLines();
+    expect(lines).toHaveLength(20);
+    expect(lines[0]).toBe("line 32");
+    expect(lines[19]).toBe("unfinished");
+  });
+});
+
+describe("a child's standard output", () => {
+  test("its first line is kept, the rest copied, however the pipe cuts them", async () => {
+    const text = `{"first":"ü"}\nsecond ${OPERATOR} ü\n\nthird\u0000\nunfinished ${APPROVAL}`;
+    for (const chunks of chunked(text, [1, 5, 64, 10_000])) {
+      const out = collector();
+      const relay = createStdoutRelay(out.write);
+      const served = (async () => {
+        for (const chunk of chunks) await relay.write(chunk);
+        await relay.end();
+      })();
+      expect(await relay.firstLine).toEqual({ kind: "line", text: '{"first":"ü"}' });
+      expect(out.text()).toBe("");
+      relay.copy([new Secret(OPERATOR), new Secret(APPROVAL)]);
+      await served;
+      expect(out.text()).toBe("second <redacted> ü\n\nthird\u0000\nunfinished <redacted>");
+    }
+  });
+
+  test("a line without an end is copied in pieces that cut no token", async () => {
+    const out = collector();
+    const relay = createStdoutRelay(out.write);
+    await relay.write(Buffer.from("{}\n"));
+    relay.copy([new Secret(OPERATOR)]);
+    const bytes = Buffer.from(`${"z".repeat(1024 * 1024 - 10)}${OPERATOR}`.repeat(3));
+    for (let at = 0; at < bytes.length; at += 65_536) await relay.write(bytes.subarray(at, at + 65_536));
+    await relay.end();
+    expect(out.text()).toBe(`${"z".repeat(1024 * 1024 - 10)}<redacted>`.repeat(3));
+  });
+
+  test("no first line, or one without an end, is told apart", async () => {
+    const none = createStdoutRelay(collector().write);
+    await none.write(Buffer.from("half a line"));
+    await none.end();
+    expect(await none.firstLine).toEqual({ kind: "none" });
+
+    const endless = createStdoutRelay(collector().write);
+    endless.discard();
+    for (let i = 0; i < 10; i++) await endless.write(Buffer.alloc(65_536, "z"));
+    expect(await endless.firstLine).toEqual({ kind: "too-long" });
+  });
+
+  test("a reader that is slow slows the child", async () => {
+    const { promise: taken, resolve: take } = Promise.withResolvers<void>();
+    const relay = createStdoutRelay(() => taken);
+    await relay.write(Buffer.from("{}\n"));
+    relay.copy([]);
+    let passed = false;
+    const writing = relay.write(Buffer.from("more\n")).then(() => {
+      passed = true;
+    });
+    await new Promise((turn) => setImmediate(turn));
+    expect(passed).toBe(false);
+    take();
+    await writing;
+    expect(passed).toBe(true);
+  });
+});

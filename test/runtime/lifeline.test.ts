@@ -1,0 +1,230 @@
+import { afterEach, describe, expect, test } from "bun:test";
+import { closeSync, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { holdLifeline } from "../../src/runtime/lifeline/child.ts";
+import { type Ending, endWithSpawner } from "../../src/runtime/lifeline/follow.ts";
+import { openLifeline, type ParentLifeline } from "../../src/runtime/lifeline/parent.ts";
+import { openPipe } from "../../src/runtime/posix.ts";
+import { manualClock } from "../kit/manual-clock.ts";
+
+const source = join(import.meta.dir, "../../src/runtime");
+const closing: (() => void)[] = [];
+afterEach(() => {
+  for (const close of closing.splice(0)) close();
+});
+
+function pipe() {
+  const ends = openPipe();
+  if (!ends.ok) throw new Error(ends.fault);
+  return ends.value;
+}
+
+function lifeline(): ParentLifeline {
+  const ends = openLifeline();
+  if (!ends.ok) throw new Error(ends.fault);
+  closing.push(ends.value.close);
+  return ends.value;
+}
+
+/** Runs a program that has `descriptor` as its number 3. */
+function run(program: string, descriptor: number, value = "3") {
+  return Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
+    env: { PATH: process.env.PATH, MURMUR_SPAWNER_LIFELINE: value },
+    stdio: ["ignore", "pipe", "inherit", descriptor],
+  });
+}
+
+const HOLD = `
+  import { holdLifeline } from "${source}/lifeline/child.ts";
+  const held = holdLifeline(process.env);
+  if (!held.ok) { console.log(held.fault.message); process.exit(9); }
+`;
+
+describe("the child's half", () => {
+  test.each([undefined, "", "  \n"])("%p is absent", (value) => {
+    expect(holdLifeline({ MURMUR_SPAWNER_LIFELINE: value })).toEqual({ ok: true, value: undefined });
+  });
+
+  test.each(["0", "2", "-3", "3.5", "0x4", "three", "3,4", "99999999999", "987654321"])(
+    "%s names no lifeline",
+    (value) => {
+      const held = holdLifeline({ MURMUR_SPAWNER_LIFELINE: value });
+      if (held.ok) throw new Error("it was held");
+      expect(held.fault.code).toBe("E-RUN-020");
+      expect(held.fault.message).toContain("MURMUR_SPAWNER_LIFELINE");
+    },
+  );
+
+  test("a write end, a file and a socket are told apart from a read end", () => {
+    const { readEnd, writeEnd } = pipe();
+    const file = openSync(import.meta.path, "r");
+    closing.push(() => [readEnd, writeEnd, file].forEach(closeSync));
+    const why = (descriptor: number) => {
+      const held = holdLifeline({ MURMUR_SPAWNER_LIFELINE: String(descriptor) });
+      return held.ok ? "held" : held.fault.message;
+    };
+    expect(why(writeEnd)).toContain("is not the read end of its pipe");
+    expect(why(file)).toContain("is not a pipe");
+  });
+
+  test("a socket pair, which a piped stdio entry is, is refused", async () => {
+    const child = Bun.spawn([process.execPath, "-e", HOLD], {
+      env: { PATH: process.env.PATH, MURMUR_SPAWNER_LIFELINE: "3" },
+      stdio: ["ignore", "pipe", "inherit", "pipe"],
+    });
+    expect(await new Response(child.stdout).text()).toContain("is not a pipe");
+    expect(await child.exited).toBe(9);
+  });
+
+  test("hears the end, and bytes before it are not the end", async () => {
+    const { readEnd, writeEnd } = pipe();
+    const child = run(
+      `${HOLD}
+       held.value.ended.then(() => { console.log("ended"); process.exit(7); });
+       setInterval(() => {}, 1000);
+       console.log("holding");`,
+      readEnd,
+    );
+    closeSync(readEnd);
+    const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader.read()).value).toBe("holding\n");
+    writeSync(writeEnd, Buffer.alloc(10_000));
+    expect(child.exitCode).toBeNull();
+    closeSync(writeEnd);
+    expect((await reader.read()).value).toBe("ended\n");
+    expect(await child.exited).toBe(7);
+  });
+
+  test("hears at once of an end that came earlier", async () => {
+    const waiting = pipe();
+    closeSync(waiting.writeEnd);
+    const kept = run(
+      `${HOLD} setInterval(() => {}, 1000); await held.value.ended; process.exit(7);`,
+      waiting.readEnd,
+    );
+    closeSync(waiting.readEnd);
+    expect(await kept.exited).toBe(7);
+  });
+
+  test("does not keep a finished program alive", async () => {
+    const ends = lifeline();
+    const child = run(`${HOLD} console.log("done");`, ends.readEnd);
+    expect(await new Response(child.stdout).text()).toBe("done\n");
+    expect(await child.exited).toBe(0);
+  });
+
+  test.skipIf(process.platform !== "linux")("hands the descriptor to no program that it starts", async () => {
+    const ends = lifeline();
+    const child = run(
+      `${HOLD}
+       const list = () => Bun.spawnSync(["sh", "-c", "ls -l /proc/$$/fd"]).stdout.toString();
+       console.log(list());`,
+      ends.readEnd,
+    );
+    const listed = await new Response(child.stdout).text();
+    expect(listed).toContain(" 0 ->");
+    expect(listed).not.toContain(" 3 ->");
+  });
+});
+
+describe("the parent's half", () => {
+  test.skipIf(process.platform !== "linux")("keeps both ends from what it starts but the child", async () => {
+    const ends = lifeline();
+    const inode = (listed: string) => listed.match(/pipe:\[\d+\]/g) ?? [];
+    const own = Bun.spawnSync(["ls", "-l", `/proc/${process.pid}/fd`]).stdout.toString();
+    const sibling = Bun.spawnSync(["sh", "-c", "ls -l /proc/$$/fd"]).stdout.toString();
+    const child = Bun.spawn(["sh", "-c", "ls -l /proc/$$/fd"], {
+      stdio: ["ignore", "pipe", "ignore", ends.readEnd],
+    });
+    const held = inode(await new Response(child.stdout).text());
+    const mine = held.filter((pipe) => own.split(pipe).length === 3);
+    expect(mine).toHaveLength(1);
+    for (const pipe of mine) expect(sibling).not.toContain(pipe);
+  });
+
+  test("closes each end once, whatever is called again", () => {
+    const ends = lifeline();
+    ends.handedOver();
+    ends.close();
+    const taken = openSync("/dev/null", "r");
+    ends.close();
+    ends.handedOver();
+    // Still open: its number, perhaps one of the pipe's, was not closed a second time.
+    closeSync(taken);
+  });
+});
+
+describe("at the end of the spawner", () => {
+  function scene(ending: (log: string[]) => Ending) {
+    const log: string[] = [];
+    const clock = manualClock();
+    const { promise: ended, resolve: endSpawner } = Promise.withResolvers<void>();
+    let terminate = () => {};
+    endWithSpawner({ lifeline: { ended }, clock }, ending(log), {
+      onTerminate: (handler) => {
+        terminate = handler;
+      },
+      exit: (status) => void log.push(`exit ${status}`),
+    });
+    const turn = () => new Promise((resume) => setImmediate(resume));
+    return { log, clock, endSpawner, terminate: () => terminate(), turn };
+  }
+  const agent =
+    (windDown: () => Promise<number>) =>
+    (log: string[]): Ending => ({
+      kind: "agent",
+      recordSpawnerEnded: () => void log.push("spawner_ended"),
+      windDown: () => {
+        log.push("wind down");
+        return windDown();
+      },
+    });
+
+  test("a script child exits 143 at once", async () => {
+    const { log, endSpawner, turn } = scene(() => ({ kind: "script" }));
+    endSpawner();
+    await turn();
+    expect(log).toEqual(["exit 143"]);
+  });
+
+  test("an agent child records it, winds down and exits as that came out", async () => {
+    const { log, endSpawner, turn } = scene(agent(async () => 0));
+    endSpawner();
+    await turn();
+    expect(log).toEqual(["spawner_ended", "wind down", "exit 0"]);
+  });
+
+  test("a teardown that still runs after 20 s is cut short with 143", async () => {
+    const { log, clock, endSpawner, turn } = scene(agent(() => new Promise(() => {})));
+    endSpawner();
+    await turn();
+    await clock.advance(19_999);
+    expect(log).toEqual(["spawner_ended", "wind down"]);
+    await clock.advance(1);
+    expect(log.at(-1)).toBe("exit 143");
+  });
+
+  test("an end after SIGTERM began the wind-down writes nothing, and still bounds it", async () => {
+    const { log, clock, endSpawner, terminate, turn } = scene(agent(() => new Promise(() => {})));
+    terminate();
+    endSpawner();
+    await turn();
+    await clock.advance(20_000);
+    expect(log).toEqual(["wind down", "exit 143"]);
+  });
+
+  test("a signal after the end begins no second wind-down", async () => {
+    const { log, endSpawner, terminate, turn } = scene(agent(() => new Promise(() => {})));
+    endSpawner();
+    await turn();
+    terminate();
+    expect(log).toEqual(["spawner_ended", "wind down"]);
+  });
+
+  test("a wind-down that fails is a failed exit", async () => {
+    const { log, terminate, turn } = scene(agent(() => Promise.reject(new Error("disk full"))));
+    terminate();
+    await turn();
+    expect(log).toEqual(["wind down", "exit 1"]);
+  });
+});

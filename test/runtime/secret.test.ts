@@ -1,0 +1,60 @@
+import { describe, expect, test } from "bun:test";
+import { format, inspect } from "node:util";
+import { parseSecret, partialSecret, redact, Secret } from "../../src/runtime/secret.ts";
+
+const TOKEN = "msc1.eyJ2IjoxfQ.bWFj";
+const secret = new Secret(TOKEN);
+
+describe("a secret does not show", () => {
+  const nested = { deep: { list: [secret], map: new Map([["token", secret]]) } };
+  const shown: Record<string, string> = {
+    template: `${secret}`,
+    concatenation: `a ${String(secret)}`,
+    "JSON.stringify": JSON.stringify(nested),
+    "util.inspect": inspect(nested, { depth: null, showHidden: true, getters: true }),
+    "util.format": ["%s", "%o", "%O", "%j", "%d"].map((how) => format(how, secret)).join(" "),
+    "Bun.inspect": Bun.inspect(nested, { depth: 10 }),
+    "an error": inspect(new Error(`no ${secret}`, { cause: secret })),
+    entries: JSON.stringify([Object.entries(secret), Object.getOwnPropertyNames(secret), { ...secret }]),
+    clone: inspect(structuredClone({ secret })),
+  };
+  test.each(Object.keys(shown))("%s", (how) => {
+    expect(shown[how]).not.toContain(TOKEN);
+  });
+
+  test("on the console, and in an exception nobody caught", async () => {
+    const program = `
+      import { Secret } from "${import.meta.dir}/../../src/runtime/secret.ts";
+      const secret = new Secret(process.argv.at(-1));
+      console.log(secret, { secret }, [secret]);
+      console.error("%o %s", secret, secret);
+      console.table([{ secret }]);
+      console.dir(secret, { showHidden: true });
+      throw Object.assign(new Error("failed with " + secret, { cause: { secret } }), { secret });
+    `;
+    const child = Bun.spawn([process.execPath, "-e", program, TOKEN], { stdout: "pipe", stderr: "pipe" });
+    const written = (await new Response(child.stdout).text()) + (await new Response(child.stderr).text());
+    expect(written).not.toContain(TOKEN);
+    expect(written).toContain("<redacted>");
+    expect(written).toContain("failed with <redacted>");
+  });
+});
+
+test("what cannot travel in a header is no token", () => {
+  for (const text of ["", " ", "a b", "a\r\nb", "ä", "x".repeat(8193), undefined, 7]) {
+    expect(parseSecret(text)).toBeUndefined();
+  }
+  expect(parseSecret(TOKEN)?.reveal()).toBe(TOKEN);
+});
+
+test("redacting takes every occurrence of every secret", () => {
+  const other = new Secret("other");
+  expect(redact(`${TOKEN}${TOKEN} other x`, [secret, other])).toBe("<redacted><redacted> <redacted> x");
+});
+
+test("a cut may leave the beginning of a secret", () => {
+  expect(partialSecret(`x ${TOKEN.slice(0, 9)}`, [secret])).toBe(9);
+  expect(partialSecret(`x ${TOKEN.slice(1, 9)}`, [secret])).toBe(0);
+  expect(partialSecret("ms", [secret])).toBe(2);
+  expect(partialSecret("", [secret])).toBe(0);
+});
