@@ -41,7 +41,7 @@ function onLinux(): Linux {
 }
 
 function onDarwin(): Darwin {
-  darwin ??= dlopen("libSystem.B.dylib", DARWIN).symbols;
+  darwin ??= dlopen("/usr/lib/libSystem.B.dylib", DARWIN).symbols;
   return darwin;
 }
 

@@ -30,7 +30,7 @@ const session = opened.value;
 endWithSpawner(session, { kind: "script" });
 
 // The work: everything here is this child's own, and nothing of it reaches the parent's folder.
-const workdir = session.folders.workdir.path;
+const workdir = session.directories.workdir.path;
 const files = readdirSync(workdir, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
   .map((entry) => join(entry.parentPath, entry.name));

@@ -6,8 +6,6 @@
  *       --capsule local/lead --capsule-version 1.0.0 --workdir <folder>
  */
 
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import {
   closeSession,
   describeExit,
@@ -20,6 +18,7 @@ import {
   parseArtifactName,
   parseArtifactVersion,
   parseRunArguments,
+  readChildFile,
 } from "mur-roost/runtime";
 
 function refuse(why: string): never {
@@ -27,7 +26,8 @@ function refuse(why: string): never {
   process.exit(1);
 }
 
-const say = (text: string) => process.stdout.write(`${text}\n`);
+const show = (bytes: Uint8Array) => void process.stdout.write(bytes);
+const say = (text: string) => show(Buffer.from(`${text}\n`));
 
 const run = parseRunArguments(process.argv.slice(2));
 if (!run.ok) refuse(run.fault);
@@ -52,7 +52,8 @@ switch (outcome.kind) {
     const { child } = outcome;
     say(`${child.delegationId} runs as ${child.sessionId} in ${child.workdir.path}`);
     say(`it ended: ${describeExit(await child.exited)}`);
-    say(readFileSync(join(child.workdir.path, "out", "result.txt"), "utf8"));
+    await readChildFile(child.workdir, ["out", "result.txt"], { onChunk: show });
+    child.release();
   }
 }
 await closeSession(session, outcome.kind === "launched" ? "complete" : "failed");

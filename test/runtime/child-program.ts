@@ -77,7 +77,7 @@ async function agent(session: Session): Promise<void> {
   endWithSpawner(session, {
     kind: "agent",
     recordSpawnerEnded: () => {
-      writeFileSync(`${session.folders.records.path}/trace.jsonl`, '{"event":"spawner_ended"}\n', {
+      writeFileSync(`${session.directories.records.path}/trace.jsonl`, '{"event":"spawner_ended"}\n', {
         flag: "a",
       });
       session.diagnose("the spawner has ended");
@@ -92,7 +92,7 @@ async function agent(session: Session): Promise<void> {
 
 /** Starts the same capsule below itself; the file `levels` in the home says how often that goes on. */
 async function chain(session: Session): Promise<void> {
-  const path = join(session.folders.home, "levels");
+  const path = join(session.directories.home.path, "levels");
   const below = Number(readFileSync(path, "utf8"));
   writeFileSync(path, String(below - 1));
   if (below > 0) await launchWorker(session);
@@ -131,7 +131,7 @@ const modes: Record<string, () => void | Promise<void>> = {
     const session = await open();
     const env = commandEnvironment(process.env, {
       sessionId: session.id,
-      runtimeDirectory: session.folders.runtime.path,
+      runtimeDirectory: session.directories.runtime.path,
     });
     const listed = Bun.spawnSync(["sh", "-c", "env; ls -l /proc/$$/fd"], { env });
     writeFileSync("command.txt", listed.stdout);

@@ -99,7 +99,7 @@ export async function openParent(
       return outcome.child;
     },
     children() {
-      const folder = join(session.folders.records.path, "children");
+      const folder = join(session.directories.records.path, "children");
       return existsSync(folder) ? readdirSync(folder) : [];
     },
     written: () => written,

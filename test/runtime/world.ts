@@ -59,12 +59,15 @@ function daemonCommand(): string[] {
   return [process.execPath, "--no-env-file", join(root, "src/main.ts")];
 }
 
-let compiled: Promise<string> | undefined;
+declare global {
+  /** Each test file has modules of its own; the global object is the whole run's. */
+  var compiledTestChild: Promise<string> | undefined;
+}
 
-/** The child program as a binary of its own, both of Bun's autoloads off; compiled once. */
+/** The child program as a binary of its own, both of Bun's autoloads off; compiled once a run. */
 export function childBinary(): Promise<string> {
-  compiled ??= compile();
-  return compiled;
+  globalThis.compiledTestChild ??= compile();
+  return globalThis.compiledTestChild;
 }
 
 async function compile(): Promise<string> {

@@ -2,6 +2,7 @@
 
 import type { ArtifactName, ArtifactVersion } from "../../registry/artifact-name.ts";
 import type { DoorUrl } from "../addresses.ts";
+import type { Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import type { SnapshotProgress } from "../snapshot/thread.ts";
@@ -68,8 +69,8 @@ export interface LaunchedChild {
   readonly operatorToken: Secret | undefined;
   /** The child's work folder; held until `release`. */
   readonly workdir: HeldDirectory;
-  /** The child's records directory as it reported it. */
-  readonly recordsDirectory: string | undefined;
+  /** The child's own records directory, held until `release`; the fault says why no record can be read. */
+  readonly records: Result<HeldDirectory, string>;
   /** What the folder started with, where the parent's was copied into it. */
   readonly copy: WorkdirSnapshot | undefined;
   readonly pid: number;

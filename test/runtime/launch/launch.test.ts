@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { endAll, parseArtifactName, parseDoorUrl, systemClock } from "../../../src/runtime/index.ts";
@@ -6,6 +6,9 @@ import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
 import { openParent, type TestParent } from "../parent.ts";
 import { childBinary, createWorld, processesOf, ROOMY, type World } from "../world.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
 
 let world: World;
 let binary: string;
@@ -60,7 +63,7 @@ describe("a child that keeps the contract", () => {
     });
     expect(given.cwd).toBe(child.workdir.path);
     expect(given.pid).toBe(child.pid);
-    expect(child.workdir.path).toStartWith(join(parent.session.folders.records.path, "children/"));
+    expect(child.workdir.path).toStartWith(join(parent.session.directories.records.path, "children/"));
     expect(child.workdir.path).toMatch(/\/worker-[0-9a-f]{16}$/);
     expect(statSync(child.workdir.path).mode & 0o7777).toBe(0o700);
     expect(child.delegationId).toMatch(/^dlg_[0-9a-f]{32}$/);

@@ -1,12 +1,15 @@
 /** A child that starts in a copy of its parent's work folder. */
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { endAll, systemClock } from "../../../src/runtime/index.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { openParent, type TestParent } from "../parent.ts";
 import { childBinary, createWorld, ROOMY, type World } from "../world.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
 
 const PARENT = "spawn: {allow: [local/worker], workdir_snapshot: [local/worker]}, env: {allow: [CHILD_MODE]}";
 const CEILING = 100_000;
