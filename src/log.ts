@@ -10,6 +10,7 @@ import { writeSync } from "node:fs";
 import { type ConsolaInstance, createConsola, LogLevels } from "consola/core";
 import { isWritable } from "./native.ts";
 import { printable } from "./printable.ts";
+import { tokenId } from "./tokens/seal.ts";
 
 const STDERR = 2;
 
@@ -87,7 +88,13 @@ export function formatFields(fields: LogFields): string {
 const PLAIN = /^[A-Za-z0-9_./:@+-]{1,256}$/;
 const MAX_TEXT_CHARACTERS = 1024;
 
-function formatText(text: string): string {
+/** A token that was sent where none belongs: in a path, as a session's id, as a version. */
+const MISPLACED_TOKEN = /ms[ac]1\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+/g;
+
+function formatText(whole: string): string {
+  const text = whole.includes("1.")
+    ? whole.replace(MISPLACED_TOKEN, (token) => `token:${tokenId(token)}`)
+    : whole;
   if (PLAIN.test(text)) return text;
   const shown = text.length > MAX_TEXT_CHARACTERS ? `${text.slice(0, MAX_TEXT_CHARACTERS)}…` : text;
   return printable(JSON.stringify(shown));
