@@ -34,7 +34,7 @@ export function createSeal(tag: string, label: string, key: Uint8Array): Seal {
   let destroyed = false;
 
   const macOf = (text: string): string =>
-    new Bun.CryptoHasher("sha256", key).update(context).update(text).digest("base64url");
+    new Bun.CryptoHasher("sha256", key).update(context + text).digest("base64url");
 
   return {
     seal(payload) {
