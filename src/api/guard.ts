@@ -135,7 +135,7 @@ const PAUSE_MS = 50;
  * reads would otherwise find its connection broken, and never hear why.
  */
 export async function drain(request: Request): Promise<void> {
-  if (request.bodyUsed || request.body === null) return;
+  if (request.body === null || request.body.locked) return;
   const reader = request.body.getReader();
   const end = performance.now() + DRAINED_MS;
   try {
@@ -149,14 +149,18 @@ export async function drain(request: Request): Promise<void> {
   }
 }
 
-/** A chunked body does not say its size: it is read no further than the limit. */
+/** A chunked body does not say its size: no more of it is kept than the limit. What follows is left to `drain`. */
 async function readChunks(request: Request): Promise<Uint8Array | Refusal> {
+  const reader = request.body?.getReader();
   const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES) return TOO_LARGE;
-    chunks.push(chunk);
+  for (let length = 0; ; ) {
+    const chunk = await reader?.read();
+    if (!chunk || chunk.done) return Buffer.concat(chunks);
+    length += chunk.value.length;
+    if (length > MAX_BODY_BYTES) {
+      reader?.releaseLock();
+      return TOO_LARGE;
+    }
+    chunks.push(chunk.value);
   }
-  return Buffer.concat(chunks);
 }
