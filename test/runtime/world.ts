@@ -1,6 +1,6 @@
 /** A host of its own for a test: a home with a store, a daemon, and capsules whose program is `child-program.ts`. */
 
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createHost, publishCapsule } from "../kit/host.ts";
@@ -49,9 +49,17 @@ export function childBinary(): Promise<string> {
   return globalThis.compiledTestChild;
 }
 
+/** A run of tests ends without an event: what hears it is a process whose input ends with it. */
+function removeAfterRun(directory: string): void {
+  const remover = Bun.spawn(["sh", "-c", 'cat; rm -r "$0"', directory], {
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  remover.unref();
+}
+
 async function compile(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "mur-roost-child-"));
-  process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+  removeAfterRun(directory);
   const path = join(directory, "child");
   const build = Bun.spawn(
     [
