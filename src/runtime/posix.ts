@@ -18,9 +18,11 @@ import {
   AT_FDCWD,
   AT_REMOVEDIR,
   AT_SYMLINK_NOFOLLOW,
+  F_GETFL,
   FICLONE,
   FIOCLEX,
   MACOS,
+  O_ACCMODE,
   O_CLOEXEC,
   O_CREAT,
   O_DIRECTORY,
@@ -323,4 +325,10 @@ export function openPipe(): Posix<{ readonly readEnd: Descriptor; readonly write
 /** No program started from now on inherits `descriptor`. */
 export function setCloseOnExec(descriptor: Descriptor): Posix<void> {
   return done(libc.ioctl(descriptor, FIOCLEX, 0));
+}
+
+/** Whether a descriptor was opened for reading and nothing else. */
+export function isReadOnly(descriptor: Descriptor): boolean {
+  const flags = libc.fcntl(descriptor, F_GETFL);
+  return flags >= 0 && (flags & O_ACCMODE) === O_RDONLY;
 }

@@ -1,9 +1,8 @@
 /** The child's half of a spawner lifeline: it holds the read end and hears end of file when its spawner ends. */
 
-import { fstatSync } from "node:fs";
 import type { Environment } from "../environment.ts";
+import { isReadOnly, setCloseOnExec, statusOf } from "../posix.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
-import { isReadOnly, setCloseOnExec } from "./descriptors.ts";
 
 export interface HeldLifeline {
   /** Settles when the spawner's process has ended, at once where that was earlier. It never rejects. */
@@ -25,7 +24,7 @@ export function holdLifeline(environment: Environment): Result<HeldLifeline | un
   if (descriptor < 3) return refused("it is not a number of 3 or above");
   const why = whyNoReadEnd(descriptor);
   if (why) return refused(`descriptor ${descriptor} ${why}`);
-  if (!setCloseOnExec(descriptor)) return refused(`descriptor ${descriptor} cannot be made close-on-exec`);
+  if (!setCloseOnExec(descriptor).ok) return refused(`descriptor ${descriptor} cannot be made close-on-exec`);
   return ok({ ended: endOf(descriptor) });
 }
 
@@ -37,11 +36,9 @@ function refused(why: string): Result<never, StartRefusal> {
 }
 
 function whyNoReadEnd(descriptor: number): string | undefined {
-  try {
-    if (!fstatSync(descriptor).isFIFO()) return "is not a pipe";
-  } catch {
-    return "is not open";
-  }
+  const status = statusOf(descriptor);
+  if (!status.ok) return "is not open";
+  if (status.value.kind !== "fifo") return "is not a pipe";
   return isReadOnly(descriptor) ? undefined : "is not the read end of its pipe";
 }
 

@@ -1,7 +1,7 @@
 /** The parent's half of a spawner lifeline: a pipe whose write end lives exactly as long as the parent wants the child. */
 
-import { closeSync } from "node:fs";
-import { openPipe } from "./descriptors.ts";
+import { close, openPipe, type Posix } from "../posix.ts";
+import { ok } from "../result.ts";
 
 export interface ParentLifeline {
   /** For the child: to be handed on as one of its descriptors, then closed here. */
@@ -15,22 +15,21 @@ export interface ParentLifeline {
 /**
  * A lifeline for one child. Its write end is never written to: the kernel closes it when this process ends by any
  * means, and the child reads end of file.
- *
- * @returns `undefined` where no descriptor is left
  */
-export function openLifeline(): ParentLifeline | undefined {
+export function openLifeline(): Posix<ParentLifeline> {
   const pipe = openPipe();
-  if (!pipe) return undefined;
-  const closeRead = once(() => closeSync(pipe.readEnd));
-  const closeWrite = once(() => closeSync(pipe.writeEnd));
-  return {
-    readEnd: pipe.readEnd,
+  if (!pipe.ok) return pipe;
+  const { readEnd, writeEnd } = pipe.value;
+  const closeRead = once(() => close(readEnd));
+  const closeWrite = once(() => close(writeEnd));
+  return ok({
+    readEnd,
     handedOver: closeRead,
     close() {
       closeRead();
       closeWrite();
     },
-  };
+  });
 }
 
 /** A number closed twice may by then be another descriptor. */

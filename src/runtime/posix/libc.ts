@@ -1,9 +1,9 @@
 /**
  * The C library through `bun:ffi`, declared for what this library calls.
  *
- * `openat`, `ioctl` and `syscall` are variadic. On Linux a further argument travels like a fixed one; on Apple's 64-bit
- * ARM it does not, so nothing depends on one there: a file's mode is set after it was created, and `FIOCLEX` takes no
- * argument.
+ * `openat`, `ioctl`, `fcntl` and `syscall` are variadic. On Linux a further argument travels like a fixed one; on Apple's 64-bit
+ * ARM it does not, so nothing depends on one there: a file's mode is set after it was created, and `FIOCLEX` and
+ * `F_GETFL` take no argument.
  *
  * `errno` is read right after the call that set it, with no allocation between: a thread's own memory, which only a
  * further call of that thread changes.
@@ -40,6 +40,7 @@ export const libc = dlopen(LIBC, {
   close: { args: [i32], returns: i32 },
   pipe: { args: [ptr], returns: i32 },
   ioctl: { args: [i32, size, i32], returns: i32 },
+  fcntl: { args: [i32, i32], returns: i32 },
 }).symbols;
 
 /** Calls that Linux alone has; `syscall` stands in for `getdents64`, which older C libraries do not wrap. */

@@ -31,6 +31,8 @@ export const SEEK_SET = 0;
 export const SEEK_DATA = MACOS ? 4 : 3;
 export const SEEK_HOLE = MACOS ? 3 : 4;
 export const FIOCLEX = MACOS ? 0x2000_6601 : 0x5451;
+export const F_GETFL = 3;
+export const O_ACCMODE = 3;
 /** Linux: `_IOW(0x94, 9, int)`. */
 export const FICLONE = 0x4004_9409;
 /** Linux: every status field that a kernel has without asking further (`STATX_BASIC_STATS`). */

@@ -1,0 +1,116 @@
+/**
+ * One formation, played against the real daemon over HTTP: a root registers, asks for a child, the child registers
+ * under its approval and asks for one of its own, a capsule that wants too much is refused, and everybody retires.
+ */
+
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startDaemonProcess } from "./daemon-process.ts";
+import { playDelegation } from "./demo-delegation.ts";
+import { packCapsule, publishArchive } from "./publish.ts";
+
+const VERSION = "1.0.0";
+const say = (text = "") => process.stdout.write(`${text}\n`);
+
+const directory = mkdtempSync(join(tmpdir(), "mur-roost-demo-"));
+try {
+  await playFormation(join(directory, "formation"));
+  say("\n———\n\nSecond act: a capsule's own runtime does the launching.\n");
+  await playDelegation(join(directory, "delegation"), say);
+} finally {
+  rmSync(directory, { recursive: true, force: true });
+}
+
+async function playFormation(home: string): Promise<void> {
+  const registry = join(home, ".murmur", "artifacts");
+  say("Four capsules are packed into a registry in a temporary directory:\n");
+  const capsules = join(import.meta.dir, "capsules");
+  for (const name of readdirSync(capsules)) {
+    const manifest = readFileSync(join(capsules, name, "murmur.yaml"));
+    const archive = await packCapsule({ "murmur.yaml": manifest });
+    const sha256 = publishArchive(registry, `local/${name}`, VERSION, archive);
+    say(`  local/${name}@${VERSION}  sha256 ${sha256.slice(0, 16)}…`);
+  }
+
+  say("\nThe daemon starts. Only local/orchestrator may register without an approval:\n");
+  const daemon = await startDaemonProcess({
+    command: [process.execPath, join(import.meta.dir, "..", "src", "main.ts")],
+    args: ["--port", "0", "--registry-path", registry, "--spawn-allow", "local/orchestrator"],
+    home,
+    onLine: (line) => line.startsWith("mur-roost:") && say(`  ${line.replaceAll(home, "~")}`),
+  });
+  const ask = (path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    exchange(daemon.url, path, body, headers);
+
+  say("\n1. The operator starts the orchestrator: it registers, and takes a credential.\n");
+  const root = await ask("/register", {
+    session_id: "ses_orchestrator",
+    name: "local/orchestrator",
+    version: VERSION,
+  });
+  const rootCredential = { "x-murmur-spawn-credential": root.credential ?? "" };
+
+  say(
+    "2. It asks for a researcher. Its manifest lists that capsule, and the researcher holds no more than it does.\n",
+  );
+  const granted = await ask("/spawn", { name: "local/researcher", version: VERSION }, rootCredential);
+
+  const approval = { "x-murmur-spawn-approval": granted.approval ?? "" };
+
+  say("3. The researcher's own process registers under the approval that its parent passed on.\n");
+  const researcher = await ask(
+    "/register",
+    { session_id: "ses_researcher", name: "local/researcher", version: VERSION },
+    approval,
+  );
+  const childCredential = { "x-murmur-spawn-credential": researcher.credential ?? "" };
+
+  say("4. The same approval a second time starts nothing.\n");
+  await ask("/register", { session_id: "ses_twin", name: "local/researcher", version: VERSION }, approval);
+
+  say("5. The researcher asks for a child of its own: a level of depth is spent.\n");
+  await ask("/spawn", { name: "local/fact-checker", version: VERSION }, childCredential);
+  await ask("/status/ses_researcher");
+
+  say("6. The researcher asks for a capsule that its own manifest does not list.\n");
+  await ask("/spawn", { name: "local/scraper", version: VERSION }, childCredential);
+
+  say(
+    "7. The orchestrator lists the scraper, but the scraper wants a host that the orchestrator does not hold.\n",
+  );
+  await ask("/spawn", { name: "local/scraper", version: VERSION }, rootCredential);
+
+  say("8. Everybody retires. What the researcher had been granted and did not use is free again.\n");
+  await ask("/deregister", { outcome: "complete" }, childCredential);
+  await ask("/deregister", { outcome: "complete" }, rootCredential);
+  await ask("/status/ses_orchestrator");
+
+  await daemon.stop();
+  say("The daemon has stopped; its keys were in memory only, so every token above is void.");
+}
+
+/** One exchange, shown as it goes over the wire, tokens shortened. */
+async function exchange(
+  base: string,
+  path: string,
+  body: unknown,
+  headers: Record<string, string>,
+): Promise<Record<string, string>> {
+  const method = body === undefined ? "GET" : "POST";
+  say(`  > ${method} ${path}`);
+  for (const [name, value] of Object.entries(headers)) say(`  > ${name}: ${shorten(value)}`);
+  if (body !== undefined) say(`  > ${JSON.stringify(body)}`);
+  const response = await fetch(`${base}${path}`, {
+    method,
+    headers,
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  });
+  const text = await response.text();
+  say(`  < ${response.status} ${text.replace(/"(ms[ac]1\.[^"]+)"/g, (_, token) => `"${shorten(token)}"`)}\n`);
+  return JSON.parse(text);
+}
+
+function shorten(token: string): string {
+  return `${token.slice(0, 16)}…`;
+}

@@ -1,0 +1,70 @@
+/**
+ * The runtime's side of a delegation, for authors of capsule runtimes in TypeScript on Bun: open a session, launch the
+ * capsules it may spawn, end them, and be launched in turn.
+ */
+
+export type { Outcome } from "../api/schemas.ts";
+export {
+  type ArtifactName,
+  type ArtifactVersion,
+  bareName,
+  type Coordinates,
+  parseArtifactName,
+  parseArtifactVersion,
+} from "../registry/artifact-name.ts";
+export { type DoorUrl, parseDoorUrl, parseRoostUrl, type RoostUrl } from "./addresses.ts";
+export {
+  CHILD_FILE_BYTES,
+  type Reading,
+  type ReadingOptions,
+  readChildFile,
+  type UnreadFile,
+} from "./child-files.ts";
+export {
+  createRoostClient,
+  type RoostAnswer,
+  type RoostClient,
+  refusalSentence,
+  type SpawnApproval,
+} from "./client.ts";
+export { type Clock, systemClock } from "./clock.ts";
+export type { SessionDirectories } from "./directories.ts";
+export {
+  commandEnvironment,
+  delegationTimeoutSecs,
+  type Environment,
+  type FormationId,
+} from "./environment.ts";
+export type { SpawnerHandle } from "./handle.ts";
+export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";
+export { type Id, type IdPrefix, newId } from "./identifiers.ts";
+export { parseRunArguments, type RunArguments } from "./launch/arguments.ts";
+export { describeExit, type ExitStatus } from "./launch/child-process.ts";
+export { type Endable, endAll } from "./launch/ending.ts";
+export { launch } from "./launch/launch.ts";
+export type {
+  LaunchedChild,
+  LaunchFailure,
+  LaunchFailureCause,
+  LaunchOutcome,
+  LaunchRequest,
+} from "./launch/outcome.ts";
+export { type HeldLifeline, holdLifeline } from "./lifeline/child.ts";
+export { type Ending, endWithSpawner } from "./lifeline/follow.ts";
+export type { RuntimeManifest } from "./manifest.ts";
+export type { Output } from "./output.ts";
+export { describeRefusal, type Result, type StartRefusal } from "./result.ts";
+export { Secret } from "./secret.ts";
+export {
+  announceReady,
+  closeSession,
+  isRegistered,
+  openSession,
+  type RegisteredSession,
+  type Registration,
+  type Session,
+  type SessionOptions,
+} from "./session/session.ts";
+export type { WorkdirSnapshot } from "./snapshot/account.ts";
+export type { SnapshotProgress } from "./snapshot/thread.ts";
+export type { HeldDirectory } from "./tree/held.ts";

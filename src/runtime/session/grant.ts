@@ -1,0 +1,47 @@
+/** The approval that a delegated child is launched with: the one line of its standard input. */
+
+import { type Clock, within } from "../clock.ts";
+import { fault, ok, type Result, type StartRefusal } from "../result.ts";
+import { parseSecret, type Secret } from "../secret.ts";
+
+/** A longer input is no approval, in bytes. */
+const MAX_INPUT = 16 * 1024;
+/** The parent writes the line and closes the pipe before it waits for anything. */
+const INPUT_MS = 30_000;
+
+/**
+ * Reads the input to its end. Anything but one line with one token refuses the launch: without the header, the daemon
+ * would take this capsule for one that its operator started.
+ */
+export async function readGrant(
+  input: ReadableStream<Uint8Array>,
+  clock: Clock,
+): Promise<Result<Secret, StartRefusal>> {
+  const read = await within(clock, INPUT_MS, readAll(input));
+  if (read === "late") return refused(`it did not end within ${INPUT_MS / 1000} s`);
+  if (read.value === undefined) return refused(`it is longer than ${MAX_INPUT} bytes`);
+  const token = parseSecret(read.value.replace(/\n$/, ""));
+  return token ? ok(token) : refused("it is not one line with one token");
+}
+
+function refused(why: string): Result<never, StartRefusal> {
+  return fault({
+    code: "E-RUN-019",
+    message: `--spawn-grant-stdin: no spawn approval on standard input: ${why}; leave the flag out to start this capsule on its own`,
+  });
+}
+
+async function readAll(input: ReadableStream<Uint8Array>): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = input.getReader();
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    size += chunk.value.length;
+    if (size > MAX_INPUT) {
+      void reader.cancel().catch(() => {});
+      return undefined;
+    }
+    chunks.push(chunk.value);
+  }
+  return Buffer.concat(chunks).toString("latin1");
+}

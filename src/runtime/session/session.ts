@@ -1,0 +1,188 @@
+/**
+ * A capsule's session, from its runtime's side: read what the spawner said, register where that is needed, print the
+ * readiness line, and retire at the end. A delegated child and a capsule started by hand open theirs the same way.
+ */
+
+import type { Outcome } from "../../api/schemas.ts";
+import { type DoorUrl, parseRoostUrl } from "../addresses.ts";
+import { createRoostClient, type RoostClient, refusalSentence } from "../client.ts";
+import { type Clock, systemClock } from "../clock.ts";
+import { createSessionDirectories, openHome, type SessionDirectories } from "../directories.ts";
+import { type Environment, type FormationId, readFormationId } from "../environment.ts";
+import { parseSpawnerHandle, type SpawnerHandle } from "../handle.ts";
+import { newId } from "../identifiers.ts";
+import type { RunArguments } from "../launch/arguments.ts";
+import { formatReadiness } from "../launch/readiness.ts";
+import { type HeldLifeline, holdLifeline } from "../lifeline/child.ts";
+import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../manifest.ts";
+import { type Output, processOutput } from "../output.ts";
+import { fault, ok, type Result, type StartRefusal } from "../result.ts";
+import type { Secret } from "../secret.ts";
+import { createDiagnostics, type Diagnose } from "./diagnostics.ts";
+import { readGrant } from "./grant.ts";
+
+/** What a session takes from outside; whatever is left out is the process's own. */
+export interface SessionOptions {
+  readonly run: RunArguments;
+  readonly environment?: Environment;
+  readonly input?: ReadableStream<Uint8Array>;
+  readonly output?: Output;
+  readonly clock?: Clock;
+}
+
+/** What registering brought: the daemon, and the credential to ask it with. */
+export interface Registration {
+  readonly client: RoostClient;
+  readonly credential: Secret;
+}
+
+export interface Session {
+  readonly id: string;
+  readonly run: RunArguments;
+  /** Its own manifest, from its own store. */
+  readonly manifest: RuntimeManifest;
+  readonly store: ArtifactStore;
+  readonly directories: SessionDirectories;
+  /** Absent where nothing asks for one: no `capabilities.spawn.allow`, and no approval. */
+  readonly registration: Registration | undefined;
+  /** Who started it, where a parent did. */
+  readonly spawner: SpawnerHandle | undefined;
+  readonly lifeline: HeldLifeline | undefined;
+  readonly formationId: FormationId | undefined;
+  readonly environment: Environment;
+  readonly output: Output;
+  readonly clock: Clock;
+  /** Says one line to whoever watches this session. */
+  readonly diagnose: Diagnose;
+}
+
+/** A session that may ask for children. */
+export type RegisteredSession = Session & { readonly registration: Registration };
+
+export function isRegistered(session: Session): session is RegisteredSession {
+  return session.registration !== undefined;
+}
+
+/**
+ * Opens the session: what can refuse the launch comes first, then it registers, then its directories are made. Call it once
+ * in a process, before anything else is started.
+ *
+ * @returns the session, or why this capsule does not start
+ */
+export async function openSession(options: SessionOptions): Promise<Result<Session, StartRefusal>> {
+  const environment = options.environment ?? process.env;
+  const clock = options.clock ?? systemClock;
+  const output = options.output ?? processOutput();
+  const { run } = options;
+
+  const formationId = readFormationId(environment);
+  if (!formationId.ok) return formationId;
+  const spawner = parseSpawnerHandle(environment.MURMUR_SPAWNER);
+  if (!spawner.ok) return spawner;
+  const lifeline = holdLifeline(environment);
+  if (!lifeline.ok) return lifeline;
+  const home = openHome(environment.HOME);
+  if (!home.ok) return fault({ message: home.fault });
+  home.value.close();
+  const store = artifactStore(home.value.path);
+  const packed = await store.resolve(run);
+  if (!packed.ok) return fault({ code: "E-MAN-003", message: packed.fault });
+  const { manifest } = packed.value;
+
+  const id = newId("ses");
+  const registered = await registerWhereNeeded(id, manifest, environment, clock, options);
+  if (!registered.ok) return registered;
+  const registration = registered.value;
+  const directories = createSessionDirectories({
+    home: environment.HOME,
+    workdir: run.workdir,
+    sessionId: id,
+  });
+  if (!directories.ok) {
+    await registration?.client.deregister("failed", registration.credential);
+    return fault({ message: directories.fault });
+  }
+  return ok({
+    id,
+    run,
+    manifest,
+    store,
+    directories: directories.value,
+    registration,
+    spawner: spawner.value,
+    lifeline: lifeline.value,
+    formationId: formationId.value,
+    environment,
+    output,
+    clock,
+    diagnose: createDiagnostics(output, directories.value.records.path, lifeline.value),
+  });
+}
+
+/**
+ * Who registers: a session that may spawn, and one that was launched with an approval, which presenting it marks as
+ * spent. Nobody else opens a connection.
+ */
+async function registerWhereNeeded(
+  id: string,
+  manifest: RuntimeManifest,
+  environment: Environment,
+  clock: Clock,
+  { run, input }: SessionOptions,
+): Promise<Result<Registration | undefined, StartRefusal>> {
+  let approval: Secret | undefined;
+  if (run.grantOnStdin) {
+    const grant = await readGrant(input ?? Bun.stdin.stream(), clock);
+    if (!grant.ok) return grant;
+    approval = grant.value;
+  }
+  if (!approval && manifest.spawnAllow.length === 0) return ok(undefined);
+  const url = parseRoostUrl(environment.MURMUR_ROOST_URL);
+  if (!url.ok) return fault(notRegistered(run, url.fault));
+  const client = createRoostClient(url.value, clock);
+  const answer = await client.register({ session_id: id, name: run.name, version: run.version }, approval);
+  if (answer.kind === "granted") return ok({ client, credential: answer.value });
+  const why = answer.kind === "refused" ? answer.error : answer.reason;
+  return fault(notRegistered(run, `mur-roost at ${url.value}: ${why}`));
+}
+
+function notRegistered(run: RunArguments, why: string): StartRefusal {
+  return { code: "E-RUN-019", message: `${run.name}@${run.version} could not register: ${why}` };
+}
+
+/**
+ * Tells whoever started this process that the session is ready: the one line on standard output that a parent waits
+ * for. A capsule that serves no A2A gives no door, and says so when its run has finished.
+ */
+export async function announceReady(session: Session, door?: DoorUrl, operatorToken?: Secret): Promise<void> {
+  const { run, directories } = session;
+  const line = formatReadiness({
+    sessionId: session.id,
+    name: run.name,
+    version: run.version,
+    workdir: directories.workdir.path,
+    recordsDirectory: directories.records.path,
+    ...(door && { door }),
+    ...(operatorToken && run.readinessTokens && { operatorToken }),
+    ...(session.formationId && { formationId: session.formationId }),
+  });
+  await session.output.stdout(Buffer.from(`${line}\n`));
+}
+
+/**
+ * Retires the session: deregisters it and removes its runtime directory; its records stay. A daemon that does not
+ * answer is one line of warning, and changes nothing.
+ */
+export async function closeSession(session: Session, outcome: Outcome): Promise<void> {
+  const { registration } = session;
+  if (registration) {
+    const answer = await registration.client.deregister(outcome, registration.credential);
+    if (answer.kind !== "granted") {
+      const sentence = refusalSentence(answer, registration.client.url);
+      session.diagnose(`warning: session ${session.id} could not deregister: ${sentence}`);
+    }
+  }
+  const removed = await session.directories.removeRuntime();
+  if (!removed.ok) session.diagnose(`warning: ${removed.fault}`);
+  session.directories.close();
+}

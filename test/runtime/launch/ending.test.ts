@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createRoostClient, endAll, launch, parseRoostUrl, systemClock } from "../../../src/runtime/index.ts";
+import { manualClock } from "../../kit/manual-clock.ts";
+import { rawServer } from "../../kit/raw-server.ts";
+import { until } from "../../kit/until.ts";
+import { coordinates, openParent, type TestParent } from "../parent.ts";
+import { childBinary, createWorld, processesOf, ROOMY, type World } from "../world.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
+
+let world: World;
+let binary: string;
+let parent: TestParent;
+
+beforeAll(async () => {
+  binary = await childBinary();
+  world = await createWorld(ROOMY);
+  parent = await openParent(world, binary);
+});
+afterAll(() => world.stop());
+
+describe("ending a child", () => {
+  test("gives it time to wind down: its session is retired and its exit is its own", async () => {
+    const child = await parent.launched("agent");
+    await endAll([child], systemClock);
+    expect(await child.exited).toEqual({ kind: "exited", status: 0 });
+    const status = await parent.session.registration.client.status(child.sessionId);
+    expect(status).toMatchObject({ value: { status: "complete", live_children: 0 } });
+    // An end by SIGTERM is no end of the spawner.
+    if (!child.records.ok) throw new Error(child.records.fault);
+    expect(existsSync(join(child.records.value.path, "trace.jsonl"))).toBe(false);
+  });
+
+  test("kills what does not go, several within one grace", async () => {
+    const clock = manualClock(Date.now());
+    const stubborn = await Promise.all([1, 2, 3].map(() => parent.launched("ignores-sigterm")));
+    const willing = await parent.launched("agent");
+    const ending = endAll([...stubborn, willing], clock);
+    await willing.exited;
+    await clock.advance(4_999);
+    expect(processesOf(binary)).toHaveLength(3);
+    await clock.advance(1);
+    await ending;
+    for (const child of stubborn) {
+      expect(await child.exited).toEqual({ kind: "signaled", signal: "SIGKILL", number: 9 });
+    }
+    expect(await willing.exited).toEqual({ kind: "exited", status: 0 });
+    expect(clock.waiting()).toBe(0);
+  });
+
+  test("leaves one that is gone the outcome it had, and may be asked for twice", async () => {
+    const child = await parent.launched("script");
+    await child.exited;
+    await Promise.all([endAll([child], systemClock), endAll([child], systemClock)]);
+    expect(await child.exited).toEqual({ kind: "exited", status: 0 });
+  });
+
+  test.each([
+    ["before it is asked for", "agent", () => true],
+    ["while the child says nothing", "silent", () => processesOf(binary).length > 0],
+  ])("a launch given up %s is given up at once", async (_, mode, when) => {
+    const giveUp = new AbortController();
+    const outcome = parent.launch(mode, { signal: giveUp.signal });
+    await until("the moment to give up", when);
+    giveUp.abort();
+    expect(await outcome).toMatchObject({ kind: "failed", failure: { cause: "canceled" } });
+    expect(processesOf(binary)).toEqual([]);
+  });
+
+  test("so is one given up while the daemon has not answered", async () => {
+    const daemon = await rawServer(() => {});
+    const url = parseRoostUrl(daemon.url);
+    if (!url.ok) throw new Error(url.fault);
+    const { credential } = parent.session.registration;
+    const registration = { client: createRoostClient(url.value), credential };
+    const giveUp = new AbortController();
+    const before = parent.children();
+    const outcome = launch(
+      { ...parent.session, registration },
+      { ...coordinates("local/worker"), contextId: "ctx_test", signal: giveUp.signal },
+    );
+    await until("the daemon is asked", () => daemon.received().includes("0.1.0"));
+    giveUp.abort();
+    expect(await outcome).toMatchObject({ kind: "failed", failure: { cause: "canceled" } });
+    expect(parent.children()).toEqual(before);
+    await daemon.close();
+  });
+});
+
+describe("a child ends with its parent", () => {
+  const environment = (mode: string) => ({
+    PATH: process.env.PATH,
+    HOME: world.home,
+    MURMUR_ROOST_URL: world.roostUrl,
+    CHILD_MODE: mode,
+  });
+  const top = (mode: string) =>
+    Bun.spawn(
+      [binary, "run", "--capsule", "local/parent", "--capsule-version", "0.1.0", "--workdir", world.workdir],
+      { env: environment(mode), stdio: ["ignore", "pipe", "inherit"] },
+    );
+
+  test("a chain whose top is killed is gone from the top down", async () => {
+    await world.publish("local/parent", "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE]}");
+    await world.publish("local/worker", "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE]}");
+    writeFileSync(join(world.home, "levels"), "2");
+    const process = top("chain");
+    const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await ready.read()).value).toContain('"session_id"');
+    expect(processesOf(binary)).toHaveLength(3);
+    process.kill("SIGKILL");
+    await until("every descendant is gone", () => processesOf(binary).length === 0, 30_000);
+    const records = Bun.spawnSync(["find", join(world.home, ".murmur", "records"), "-name", "trace.jsonl"]);
+    const traces = records.stdout.toString().trim().split("\n");
+    expect(traces).toHaveLength(2);
+    for (const trace of traces) {
+      expect(readFileSync(trace, "utf8")).toBe('{"event":"spawner_ended"}\n');
+      // Its standard error was a pipe to a parent that is gone.
+      const log = readFileSync(join(trace, "..", "logs", "bootstrap.log"), "utf8");
+      expect(log).toBe("the spawner has ended\n");
+    }
+    rmSync(join(world.home, "levels"));
+  });
+
+  test("each of several siblings hears it, though the others live", async () => {
+    writeFileSync(join(world.home, "levels"), "0");
+    const process = top("siblings");
+    const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await ready.read()).value).toContain('"session_id"');
+    expect(processesOf(binary)).toHaveLength(5);
+    process.kill("SIGKILL");
+    await until("every child is gone", () => processesOf(binary).length === 0, 30_000);
+  });
+});

@@ -1,0 +1,110 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type Clock,
+  type Coordinates,
+  isRegistered,
+  type LaunchedChild,
+  type LaunchOutcome,
+  type LaunchRequest,
+  launch,
+  openSession,
+  parseArtifactName,
+  parseArtifactVersion,
+  type RegisteredSession,
+  systemClock,
+} from "../../src/runtime/index.ts";
+import type { World } from "./world.ts";
+
+/** `<name>@0.1.0`, as a request names it. */
+export function coordinates(text: string): Coordinates {
+  const name = parseArtifactName(text);
+  const version = parseArtifactVersion("0.1.0");
+  if (!name || !version) throw new Error(`${text} is no capsule`);
+  return { name, version };
+}
+
+/** What differs from a plain launch of `local/worker`. */
+export type LaunchHow = Partial<LaunchRequest> & {
+  readonly clock?: Clock;
+  /** On top of the parent's own. */
+  readonly environment?: Record<string, string>;
+};
+
+/** A parent session in the test's own process, and what it has written. */
+export interface TestParent {
+  readonly session: RegisteredSession;
+  /** The parent's process environment. */
+  readonly environment: Record<string, string>;
+  /** Launches `local/worker`, whose program does as `mode` says (child-program.ts). */
+  launch(mode: string, how?: LaunchHow): Promise<LaunchOutcome>;
+  launched(mode: string, how?: LaunchHow): Promise<LaunchedChild>;
+  /** The names of the children's work folders. */
+  children(): string[];
+  /** Both of its standard streams, as Latin-1. */
+  written(): string;
+  forget(): void;
+}
+
+/** What the parent's manifest declares; the worker's is within it. */
+export const PARENT = "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE, ONLY_PARENT]}";
+export const WORKER = "env: {allow: [CHILD_MODE]}";
+
+export async function openParent(
+  world: World,
+  binary: string,
+  manifests: { readonly parent?: string; readonly worker?: string } = {},
+): Promise<TestParent> {
+  const { parent = PARENT, worker = WORKER } = manifests;
+  await world.publish("local/parent", parent);
+  await world.publish("local/worker", worker);
+  if (world.registry.endsWith("judged")) await world.publish("local/parent", parent, world.registry);
+  const environment: Record<string, string> = {
+    PATH: process.env.PATH ?? "",
+    HOME: world.home,
+    MURMUR_ROOST_URL: `${world.roostUrl}/`,
+    MURMUR_MUR_BINARY: binary,
+    ONLY_PARENT: "only the parent's manifest allows this",
+    SECRET_OF_PARENT: "no manifest allows this",
+  };
+  let written = "";
+  const keep = async (bytes: Uint8Array) => {
+    written += Buffer.from(bytes).toString("latin1");
+  };
+  const opened = await openSession({
+    run: {
+      ...coordinates("local/parent"),
+      workdir: world.workdir,
+      grantOnStdin: false,
+      readinessTokens: false,
+      parentWorkdir: undefined,
+    },
+    environment,
+    output: { stdout: keep, stderr: keep },
+  });
+  if (!opened.ok || !isRegistered(opened.value)) throw new Error(JSON.stringify(opened));
+  const session = opened.value;
+  const launchAs = (mode: string, how: LaunchHow = {}) => {
+    const { clock = systemClock, environment: more, ...request } = how;
+    const lent = { ...session, clock, environment: { ...environment, CHILD_MODE: mode, ...more } };
+    return launch(lent, { ...coordinates("local/worker"), contextId: "ctx_test", ...request });
+  };
+  return {
+    session,
+    environment,
+    launch: launchAs,
+    async launched(mode, how) {
+      const outcome = await launchAs(mode, how);
+      if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
+      return outcome.child;
+    },
+    children() {
+      const folder = join(session.directories.records.path, "children");
+      return existsSync(folder) ? readdirSync(folder) : [];
+    },
+    written: () => written,
+    forget() {
+      written = "";
+    },
+  };
+}

@@ -1,0 +1,36 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+
+const root = join(import.meta.dir, "../..");
+
+/** Every module that a program of these entry points consists of, as the bundler sees it. */
+async function modulesOf(entry: string): Promise<string[]> {
+  const built = await Bun.build({
+    entrypoints: [join(root, entry)],
+    target: "bun",
+    external: ["*.node"],
+    metafile: true,
+    throw: false,
+  });
+  expect(built.success).toBe(true);
+  return Object.keys(built.metafile?.inputs ?? {});
+}
+
+test("nothing of the runtime library is in the daemon", async () => {
+  const daemon = await modulesOf("src/main.ts");
+  expect(daemon.some((path) => path.endsWith("src/daemon.ts"))).toBe(true);
+  expect(daemon.filter((path) => path.includes("src/runtime/"))).toEqual([]);
+  // The same question, asked of a program where the answer is another.
+  const runtime = await modulesOf("src/runtime/index.ts");
+  expect(runtime.some((path) => path.endsWith("src/runtime/launch/launch.ts"))).toBe(true);
+});
+
+test("the package's export is the library, with its types", async () => {
+  const manifest = await Bun.file(join(root, "package.json")).json();
+  const entry = manifest.exports["./runtime"];
+  expect(entry.types).toBe("./src/runtime/index.ts");
+  const library = await import(join(root, entry.default));
+  for (const name of ["createRoostClient", "openSession", "launch", "endAll", "holdLifeline"]) {
+    expect(library[name]).toBeFunction();
+  }
+});

@@ -1,0 +1,208 @@
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import {
+  closeSession,
+  describeRefusal,
+  openSession,
+  parseRunArguments,
+  type SessionOptions,
+} from "../../src/runtime/index.ts";
+import { type RawServer, rawServer, reply } from "../kit/raw-server.ts";
+import { coordinates } from "./parent.ts";
+import { createWorld, type World } from "./world.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
+
+let world: World;
+let written = "";
+const servers: RawServer[] = [];
+
+beforeAll(async () => {
+  world = await createWorld();
+  await world.publish("local/parent", "spawn: {allow: [local/worker]}");
+  await world.publish("local/worker", "");
+  await world.publish("local/broken", "spawn: {allow: no}");
+});
+afterAll(() => world.stop());
+afterEach(async () => {
+  written = "";
+  await Promise.all(servers.splice(0).map((server) => server.close()));
+});
+
+async function keep(bytes: Uint8Array): Promise<void> {
+  written += Buffer.from(bytes).toString();
+}
+
+interface Opening {
+  readonly capsule?: string;
+  readonly environment?: Record<string, string | undefined>;
+  /** Standard input; its presence is `--spawn-grant-stdin`. */
+  readonly input?: string;
+}
+
+function open({ capsule = "local/parent", environment = {}, input }: Opening) {
+  const options: SessionOptions = {
+    run: {
+      ...coordinates(capsule),
+      workdir: world.workdir,
+      grantOnStdin: input !== undefined,
+      readinessTokens: false,
+      parentWorkdir: undefined,
+    },
+    environment: { HOME: world.home, MURMUR_ROOST_URL: world.roostUrl, ...environment },
+    output: { stdout: keep, stderr: keep },
+    ...(input !== undefined && { input: new Blob([input]).stream() }),
+  };
+  return openSession(options);
+}
+
+async function refusal(opening: Opening): Promise<string> {
+  const opened = await open(opening);
+  return opened.ok ? "it opened" : describeRefusal(opened.fault);
+}
+
+async function server(answer: Parameters<typeof rawServer>[0]): Promise<RawServer> {
+  const one = await rawServer(answer);
+  servers.push(one);
+  return one;
+}
+
+describe("who registers", () => {
+  test("a session that may spawn, with a credential of its own", async () => {
+    const opened = await open({});
+    if (!opened.ok) throw new Error(describeRefusal(opened.fault));
+    const session = opened.value;
+    expect(session.id).toMatch(/^ses_[0-9a-f]{32}$/);
+    const status = await session.registration?.client.status(session.id);
+    expect(status).toMatchObject({ value: { status: "running", depth_remaining: 3 } });
+    expect(existsSync(session.directories.runtime.path)).toBe(true);
+    await closeSession(session, "failed");
+    expect(await session.registration?.client.status(session.id)).toMatchObject({
+      value: { status: "failed" },
+    });
+    expect(existsSync(session.directories.runtime.path)).toBe(false);
+    expect(existsSync(session.directories.records.path)).toBe(true);
+    expect(written).toBe("");
+  });
+
+  test("nobody else: no connection is opened, and no address is needed", async () => {
+    const silent = await server(reply(200, "{}"));
+    for (const MURMUR_ROOST_URL of [silent.url, undefined]) {
+      const opened = await open({ capsule: "local/worker", environment: { MURMUR_ROOST_URL } });
+      if (!opened.ok) throw new Error(describeRefusal(opened.fault));
+      expect(opened.value.registration).toBeUndefined();
+      await closeSession(opened.value, "complete");
+    }
+    expect(silent.received()).toBe("");
+  });
+
+  test("a session with an approval, which is spent by it", async () => {
+    const parent = await open({});
+    if (!parent.ok || !parent.value.registration) throw new Error("no parent");
+    const { client, credential } = parent.value.registration;
+    const granted = await client.spawn(coordinates("local/worker"), credential);
+    if (granted.kind !== "granted") throw new Error(granted.kind);
+    const input = `${granted.value.approval.reveal()}\n`;
+    const child = await open({ capsule: "local/worker", input });
+    if (!child.ok) throw new Error(describeRefusal(child.fault));
+    expect(await client.status(child.value.id)).toMatchObject({ value: { depth_remaining: 2 } });
+    const again = await refusal({ capsule: "local/worker", input });
+    expect(again).toStartWith("E-RUN-019: local/worker@0.1.0 could not register: mur-roost at http://127");
+    expect(again).toContain("this spawn approval has already been redeemed");
+  });
+});
+
+describe("what refuses the launch", () => {
+  test("no daemon to register at", async () => {
+    const unset = await refusal({ environment: { MURMUR_ROOST_URL: undefined } });
+    expect(unset).toBe("E-RUN-019: local/parent@0.1.0 could not register: MURMUR_ROOST_URL is not set");
+    const gone = await server(reply(200, "{}"));
+    await gone.close();
+    const unreachable = await refusal({ environment: { MURMUR_ROOST_URL: gone.url } });
+    expect(unreachable).toStartWith(
+      `E-RUN-019: local/parent@0.1.0 could not register: mur-roost at ${gone.url}: `,
+    );
+    expect(unreachable).toContain("ECONNREFUSED");
+  });
+
+  test("a daemon that refuses", async () => {
+    const no = await server(reply(403, '{"error":"capsule \'local/parent\' is not in --spawn-allow"}'));
+    expect(await refusal({ environment: { MURMUR_ROOST_URL: no.url } })).toEndWith(
+      `mur-roost at ${no.url}: capsule 'local/parent' is not in --spawn-allow`,
+    );
+  });
+
+  test.each(["", "\n", "  \n", "one\ntwo\n", "two words\n", "msa1.a.b\n\n", "ü\n", "x".repeat(20_000)])(
+    "an input that is no approval (%#), which is never taken for a start by hand",
+    async (input) => {
+      const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
+      const said = await refusal({ input, environment: { MURMUR_ROOST_URL: daemon.url } });
+      expect(said).toStartWith("E-RUN-019: --spawn-grant-stdin: no spawn approval on standard input");
+      expect(daemon.received()).toBe("");
+    },
+  );
+
+  test.each([
+    ["E-RUN-044", { MURMUR_FORMATION_ID: "frm_1" }],
+    ["E-RUN-020", { MURMUR_SPAWNER: "{}" }],
+    ["E-RUN-020", { MURMUR_SPAWNER_LIFELINE: "1" }],
+  ])("%s for %p, before the daemon hears of a session", async (code, environment) => {
+    const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
+    const said = await refusal({ environment: { ...environment, MURMUR_ROOST_URL: daemon.url } });
+    expect(said).toStartWith(`${code}: ${Object.keys(environment)[0]} `);
+    expect(daemon.received()).toBe("");
+  });
+
+  test("a manifest that cannot be loaded", async () => {
+    expect(await refusal({ capsule: "local/nowhere" })).toStartWith("E-MAN-003: registry error for");
+    expect(await refusal({ capsule: "local/broken" })).toContain("capabilities.spawn.allow: must be a list");
+  });
+
+  test("a home that is none", async () => {
+    for (const HOME of [undefined, "", "relative", "/nowhere/at/all"]) {
+      expect(await refusal({ environment: { HOME } })).toContain("HOME");
+    }
+  });
+});
+
+test("a failed deregistration is one line of warning, and changes nothing", async () => {
+  const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
+  const opened = await open({ environment: { MURMUR_ROOST_URL: daemon.url } });
+  if (!opened.ok) throw new Error(describeRefusal(opened.fault));
+  await daemon.close();
+  await closeSession(opened.value, "complete");
+  expect(written).toMatch(/^warning: session ses_\w+ could not deregister: mur-roost at http:.*\n$/);
+  expect(existsSync(opened.value.directories.runtime.path)).toBe(false);
+});
+
+describe("the arguments of a run", () => {
+  const given = ["run", "--capsule", "local/a", "--capsule-version", "1", "--workdir", "/w"];
+
+  test("are read by name", () => {
+    const flags = ["--json", "--later", "--spawn-grant-stdin", "--readiness-tokens"];
+    const read = parseRunArguments([...given, ...flags, "--parent-workdir-snapshot", '{"files":1}']);
+    expect(read).toMatchObject({
+      ok: true,
+      value: {
+        name: "local/a",
+        version: "1",
+        workdir: "/w",
+        grantOnStdin: true,
+        readinessTokens: true,
+        parentWorkdir: { files: 1 },
+      },
+    });
+  });
+
+  test.each([
+    ["run", given.slice(1)],
+    ["--capsule", given.with(2, "A")],
+    ["--capsule-version", given.with(4, "..")],
+    ["--workdir", given.slice(0, 5)],
+    ["--parent-workdir-snapshot", [...given, "--parent-workdir-snapshot", "[]"]],
+  ])("%s is said where it is wrong", (name, argv) => {
+    const read = parseRunArguments(argv);
+    expect(read.ok ? "" : read.fault).toContain(name);
+  });
+});

@@ -1,0 +1,96 @@
+/** A host of its own for a test: a home with a store, a daemon, and capsules whose program is `child-program.ts`. */
+
+import { mkdirSync, mkdtempSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createHost, publishCapsule } from "../kit/host.ts";
+
+export interface World {
+  readonly home: string;
+  readonly workdir: string;
+  /** What the daemon judges. */
+  readonly registry: string;
+  readonly roostUrl: string;
+  /** Publishes a capsule; `capabilities` is YAML below that key, in flow style. */
+  publish(name: string, capabilities: string, store?: string): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** For tests whose children take an approval and never register: it holds its slot for a minute. */
+export const ROOMY = ["--max-concurrent", "100000", "--max-live-capsules", "100000"];
+
+/** `apart`: the daemon judges what is in a registry of its own, not in the store of the home. */
+export async function createWorld(flags: readonly string[] = [], { apart = false } = {}): Promise<World> {
+  const host = createHost();
+  const workdir = join(host.home, "project");
+  mkdirSync(workdir);
+  const registry = apart ? join(host.home, "judged") : host.registry;
+  const daemon = await host.start(["--registry-path", registry, "--spawn-allow", "local/parent", ...flags]);
+  return {
+    home: host.home,
+    registry,
+    workdir,
+    roostUrl: daemon.url,
+    async publish(name, capabilities, store = host.registry) {
+      await publishCapsule(store, name, `capabilities: {${capabilities}}\n`);
+    },
+    stop: () => host[Symbol.asyncDispose](),
+  };
+}
+
+declare global {
+  /** Each test file has modules of its own; the global object is the whole run's. */
+  var compiledTestChild: Promise<string> | undefined;
+}
+
+/** The child program as a binary of its own, both of Bun's autoloads off; compiled once a run. */
+export function childBinary(): Promise<string> {
+  globalThis.compiledTestChild ??= compile();
+  return globalThis.compiledTestChild;
+}
+
+/** A run of tests ends without an event: what hears it is a process whose input ends with it. */
+function removeAfterRun(directory: string): void {
+  const remover = Bun.spawn(["sh", "-c", 'cat; rm -r "$0"', directory], {
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  remover.unref();
+}
+
+async function compile(): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), "mur-roost-child-"));
+  removeAfterRun(directory);
+  const path = join(directory, "child");
+  const build = Bun.spawn(
+    [
+      process.execPath,
+      "build",
+      "--compile",
+      "--no-compile-autoload-dotenv",
+      "--no-compile-autoload-bunfig",
+      join(import.meta.dir, "child-program.ts"),
+      "--outfile",
+      path,
+    ],
+    { cwd: directory, stdio: ["ignore", "ignore", "pipe"] },
+  );
+  const said = await new Response(build.stderr).text();
+  if ((await build.exited) !== 0) throw new Error(said);
+  return path;
+}
+
+/** Descriptors open in this process. */
+export function openDescriptors(): number {
+  return readdirSync(process.platform === "linux" ? "/proc/self/fd" : "/dev/fd").length;
+}
+
+/** The processes whose command line holds `text`, and which are no zombies. */
+export function processesOf(text: string): number[] {
+  const listed = Bun.spawnSync(["ps", "-eo", "pid=,stat=,args="]).stdout.toString();
+  return listed
+    .split("\n")
+    .filter((line) => line.includes(text))
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, state]) => !state?.startsWith("Z"))
+    .map(([pid]) => Number(pid));
+}
