@@ -13,8 +13,10 @@ const server = Bun.serve({
   development: false,
   async fetch(request) {
     if (request.method === "GET") return Response.json({});
-    const { name, version }: { name: string; version: string } = await request.json();
-    const payload = Buffer.from(JSON.stringify({ v: 1, sid: "s".repeat(36), name, version, jti: "0".repeat(120) }));
+    const { name, version } = (await request.json()) as { readonly name: string; readonly version: string };
+    const payload = Buffer.from(
+      JSON.stringify({ v: 1, sid: "s".repeat(36), name, version, jti: "0".repeat(120) }),
+    );
     const text = payload.toString("base64url");
     const mac = new Bun.CryptoHasher("sha256", key).update(text).digest("base64url");
     const approval = `msa1.${text}.${mac}`;

@@ -51,9 +51,13 @@ export interface Host {
   readonly registry: string;
   /** A home of its own, with nothing running in it. */
   home(name: string): string;
-  /** Starts a daemon of this host; its log is `<name>.log`. */
+  /** Starts a server of this host; its stderr is `<name>.log`. */
+  server(name: string, command: readonly string[], home?: string): Promise<Server>;
+  /** Starts a daemon of this host, with bounds that are not reached where `options` says nothing. */
   daemon(name: string, options?: DaemonOptions): Promise<Server>;
   publish(capsule: Capsule, files: Readonly<Record<string, string | Uint8Array>>): Promise<void>;
+  /** Ends every server that was started and not stopped. */
+  stopAll(): Promise<void>;
   remove(): void;
 }
 
@@ -75,13 +79,21 @@ export async function createHost(executable: string): Promise<Host> {
     mkdirSync(join(path, ".murmur/running"), { recursive: true });
     return path;
   };
+  const servers: Server[] = [];
+  const server = async (name: string, command: readonly string[], at = home("empty")) => {
+    const started = await startServer({ command, home: at, log: join(root, `${name}.log`) });
+    servers.push(started);
+    return started;
+  };
   const host: Host = {
     root,
     registry,
     home,
+    server,
     daemon: (name, options = {}) =>
-      startServer({
-        command: [
+      server(
+        name,
+        [
           executable,
           "--port=0",
           `--registry-path=${registry}`,
@@ -90,9 +102,11 @@ export async function createHost(executable: string): Promise<Host> {
           `--max-concurrent=${options.maxConcurrent ?? UNREACHED}`,
           `--max-live-capsules=${options.maxLiveCapsules ?? UNREACHED}`,
         ],
-        home: options.home ?? home("empty"),
-        log: join(root, `${name}.log`),
-      }),
+        options.home,
+      ),
+    async stopAll() {
+      await Promise.all(servers.splice(0).map((each) => each.stop()));
+    },
     async publish({ name, version }, files) {
       publishArchive(registry, name, version, await packCapsule(files));
     },

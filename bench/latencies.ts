@@ -23,17 +23,10 @@ export class Latencies {
 
   add(milliseconds: number): void {
     const bucket = Math.log2(Math.max(1, milliseconds * 1e6)) * STEPS;
-    this.#buckets[Math.min(this.#buckets.length - 1, Math.floor(bucket))]++;
+    const index = Math.min(this.#buckets.length - 1, Math.floor(bucket));
+    this.#buckets[index] = (this.#buckets[index] ?? 0) + 1;
     this.#count++;
     if (milliseconds > this.#max) this.#max = milliseconds;
-  }
-
-  addAll(other: Latencies): void {
-    other.#buckets.forEach((count, bucket) => {
-      this.#buckets[bucket] = (this.#buckets[bucket] ?? 0) + count;
-    });
-    this.#count += other.#count;
-    this.#max = Math.max(this.#max, other.#max);
   }
 
   /** In milliseconds; NaN where nothing was recorded. `quantile`: 0 to 1. */

@@ -62,7 +62,8 @@ export function runLoad(options: LoadOptions): Promise<LoadResult> {
     }
     connection.sentAt = options.reconnect === true ? connection.sentAt : now;
     // A few hundred bytes always fit the buffer of a connection on which nothing is in flight.
-    if (socket.write(request) !== request.length) reject(new Error("a request did not fit the socket's buffer"));
+    if (socket.write(request) !== request.length)
+      reject(new Error("a request did not fit the socket's buffer"));
   };
   const close = (socket: Socket<Connection>): void => {
     socket.data.over = true;
@@ -82,9 +83,12 @@ export function runLoad(options: LoadOptions): Promise<LoadResult> {
       reject(new Error(`expected ${options.expect}, got: ${received.toString("utf8", 0, 600)}`));
     }
     options.onAnswer?.(connection.number, received.toString("utf8", head.end, head.end + head.bodyLength));
-    if (options.reconnect !== true) return send(socket);
-    close(socket);
-    connect(connection.number);
+    if (options.reconnect === true) {
+      close(socket);
+      connect(connection.number);
+    } else {
+      send(socket);
+    }
   };
   const lost = (socket: Socket<Connection>): void => {
     if (!socket.data.over) reject(new Error("a connection ended before its answer"));
@@ -112,7 +116,7 @@ function createHeadReader(): (received: Buffer) => Head | undefined {
   return (received) => {
     const length = received.indexOf("\r\n\r\n");
     if (length === -1) return undefined;
-    const found = received.latin1Slice(0, length);
+    const found = received.toString("latin1", 0, length);
     if (head && found === text) return head;
     const bodyLength = /\r\ncontent-length: *([0-9]+)/i.exec(found)?.[1];
     if (bodyLength === undefined) throw new Error(`an answer without Content-Length: ${found}`);

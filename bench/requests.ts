@@ -35,7 +35,11 @@ export function spawnRequest(credential: string | undefined, { name, version }: 
   return rawSpawnRequest(credential, JSON.stringify({ name, version }));
 }
 
-export function registerRequest(sessionId: string, { name, version }: Capsule, approval?: string): Uint8Array {
+export function registerRequest(
+  sessionId: string,
+  { name, version }: Capsule,
+  approval?: string,
+): Uint8Array {
   const headers = approval === undefined ? {} : { "x-murmur-spawn-approval": approval };
   return request("POST", "/register", headers, JSON.stringify({ session_id: sessionId, name, version }));
 }

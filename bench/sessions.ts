@@ -21,7 +21,11 @@ export interface Session {
 }
 
 /** One request and its answer, away from every measurement. */
-export async function ask(server: Server, request: Uint8Array, expect = 200): Promise<Record<string, unknown>> {
+export async function ask(
+  server: Server,
+  request: Uint8Array,
+  expect = 200,
+): Promise<Record<string, unknown>> {
   let answer = "";
   let left: Uint8Array | undefined = request;
   await runLoad({
@@ -106,7 +110,8 @@ export function runPairs(
       return credential === undefined ? options.registration() : deregisterRequest(credential);
     },
     onAnswer: (connection, body) => {
-      credentials[connection] = credentials[connection] === undefined ? JSON.parse(body).credential : undefined;
+      credentials[connection] =
+        credentials[connection] === undefined ? JSON.parse(body).credential : undefined;
     },
   });
 }
