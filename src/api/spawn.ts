@@ -33,7 +33,7 @@ interface Asked extends Asking {
 
 /**
  * Judges one request. The three bounds are asked before the registry is read, and once more in the step that takes the
- * slot: between the two, others may have taken it. Answers at once where the artifact is known.
+ * slot: between the two, others may have taken it.
  */
 export function spawn(
   context: Context,
