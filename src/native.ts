@@ -4,7 +4,7 @@
  * Each function answers with the call's own result, and with -1 where it failed.
  */
 
-import { dlopen, type FFIFunction, type Pointer, ptr, read } from "bun:ffi";
+import { dlopen, type FFIFunction, read } from "bun:ffi";
 
 const LINUX = {
   kill: { args: ["i32", "i32"], returns: "i32" },
@@ -130,22 +130,23 @@ const EVENTS_PER_READ = 64;
  */
 export class ReadinessSet {
   readonly #fd = onLinux().epoll_create1(EPOLL_CLOEXEC);
-  readonly #events = new DataView(new ArrayBuffer(EVENT_BYTES * EVENTS_PER_READ));
-  readonly #pointer: Pointer = ptr(this.#events.buffer as ArrayBuffer);
+  readonly #events = new Uint8Array(EVENT_BYTES * EVENTS_PER_READ);
+  readonly #view = new DataView(this.#events.buffer);
 
   /** Adds a descriptor under a number of the caller's. Whether it worked. */
   add(fd: number, value: number): boolean {
-    const event = new DataView(new ArrayBuffer(EVENT_BYTES));
-    event.setUint32(0, EPOLLIN, true);
-    event.setUint32(EVENT_VALUE_OFFSET, value, true);
-    return onLinux().epoll_ctl(this.#fd, EPOLL_CTL_ADD, fd, ptr(event.buffer as ArrayBuffer)) === 0;
+    const event = new Uint8Array(EVENT_BYTES);
+    const view = new DataView(event.buffer);
+    view.setUint32(0, EPOLLIN, true);
+    view.setUint32(EVENT_VALUE_OFFSET, value, true);
+    return onLinux().epoll_ctl(this.#fd, EPOLL_CTL_ADD, fd, event) === 0;
   }
 
   /** The numbers of some descriptors that are readable now; empty where none is. A closed descriptor leaves the set. */
   take(): number[] {
-    const count = onLinux().epoll_wait(this.#fd, this.#pointer, EVENTS_PER_READ, 0);
+    const count = onLinux().epoll_wait(this.#fd, this.#events, EVENTS_PER_READ, 0);
     return Array.from({ length: Math.max(0, count) }, (_, index) =>
-      this.#events.getUint32(index * EVENT_BYTES + EVENT_VALUE_OFFSET, true),
+      this.#view.getUint32(index * EVENT_BYTES + EVENT_VALUE_OFFSET, true),
     );
   }
 }
@@ -172,17 +173,11 @@ const BSDINFO_START_MICROSECONDS = 128;
 export function darwinStartTime(
   pid: number,
 ): { readonly seconds: bigint; readonly microseconds: bigint } | number {
-  const info = new DataView(new ArrayBuffer(BSDINFO_BYTES));
-  const bytes = onDarwin().proc_pidinfo(
-    pid,
-    PROC_PIDTBSDINFO,
-    0n,
-    ptr(info.buffer as ArrayBuffer),
-    BSDINFO_BYTES,
-  );
-  if (bytes < BSDINFO_BYTES) return errno();
+  const info = new Uint8Array(BSDINFO_BYTES);
+  if (onDarwin().proc_pidinfo(pid, PROC_PIDTBSDINFO, 0n, info, BSDINFO_BYTES) < BSDINFO_BYTES) return errno();
+  const view = new DataView(info.buffer);
   return {
-    seconds: info.getBigUint64(BSDINFO_START_SECONDS, true),
-    microseconds: info.getBigUint64(BSDINFO_START_MICROSECONDS, true),
+    seconds: view.getBigUint64(BSDINFO_START_SECONDS, true),
+    microseconds: view.getBigUint64(BSDINFO_START_MICROSECONDS, true),
   };
 }

@@ -125,39 +125,42 @@ class Arrivals {
 
 const arrivals = new Arrivals();
 
-const DRAINED_BYTES = 1024 * 1024;
+const DRAINED_BYTES = 16 * 1024 * 1024;
 const DRAINED_MS = 1000;
+/** A client that is sending on loopback does not pause for as long. */
+const PAUSE_MS = 50;
 
 /**
- * Reads on for a moment and throws away what comes: a client that sends all of its body before it reads would otherwise
- * find its connection broken, and never hear why.
+ * Reads on while a body keeps coming, for a moment, and throws it away: a client that sends all of its body before it
+ * reads would otherwise find its connection broken, and never hear why.
  */
 export async function drain(request: Request): Promise<void> {
-  if (request.bodyUsed || request.body === null) return;
+  if (request.body === null || request.body.locked) return;
   const reader = request.body.getReader();
-  const deadline = Promise.withResolvers<undefined>();
-  const timer = setTimeout(deadline.resolve, DRAINED_MS);
+  const end = performance.now() + DRAINED_MS;
   try {
-    for (let drained = 0; drained < DRAINED_BYTES; ) {
-      const chunk = await Promise.race([reader.read(), deadline.promise]);
-      if (chunk === undefined || chunk.done) return;
+    for (let drained = 0; drained < DRAINED_BYTES && performance.now() < end; ) {
+      const chunk = await Promise.race([reader.read(), Bun.sleep(PAUSE_MS)]);
+      if (!chunk || chunk.done) return;
       drained += chunk.value.length;
     }
   } catch {
     // The client went away.
-  } finally {
-    clearTimeout(timer);
   }
 }
 
-/** A chunked body does not say its size: it is read no further than the limit. */
+/** A chunked body does not say its size: no more of it is kept than the limit. What follows is left to `drain`. */
 async function readChunks(request: Request): Promise<Uint8Array | Refusal> {
+  const reader = request.body?.getReader();
   const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES) return TOO_LARGE;
-    chunks.push(chunk);
+  for (let length = 0; ; ) {
+    const chunk = await reader?.read();
+    if (!chunk || chunk.done) return Buffer.concat(chunks);
+    length += chunk.value.length;
+    if (length > MAX_BODY_BYTES) {
+      reader?.releaseLock();
+      return TOO_LARGE;
+    }
+    chunks.push(chunk.value);
   }
-  return Buffer.concat(chunks);
 }

@@ -58,6 +58,11 @@ export async function zombie(): Promise<{ readonly pid: number; die(): void; end
   const reader = parent.stdout.getReader();
   const { value } = await reader.read();
   const pid = Number(new TextDecoder().decode(value).trim());
+  // Until the shell has become the other sleep, it would wait for its child.
+  await until(
+    () => readFileSync(`/proc/${parent.pid}/comm`, "latin1") === "sleep\n",
+    "the parent is a sleep",
+  );
   return {
     pid,
     die: () => process.kill(pid, "SIGKILL"),

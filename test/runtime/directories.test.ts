@@ -135,10 +135,10 @@ test("a child's folder is not made behind a link, nor over one that is there", (
   );
   must(made.createChild("worker")).close();
   expect(faultOf(made.createChild("worker"))).toContain("worker-0000000000000000 could not be made: ");
+  expect(faultOf(made.createChild("../worker"))).toContain("could not be made");
   renameSync(`${made.records.path}/children`, `${made.records.path}/moved`);
   symlinkSync(elsewhere, `${made.records.path}/children`);
   expect(faultOf(made.createChild("worker"))).toContain("children is a symbolic link");
-  expect(faultOf(made.createChild("../worker"))).toContain("could not be made");
   expect(readdirSync(elsewhere)).toEqual([]);
   made.close();
 });

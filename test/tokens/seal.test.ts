@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { createSeal, decodeBase64url, tokenId } from "../../src/tokens/seal.ts";
+import { createSeal, tokenId } from "../../src/tokens/seal.ts";
 
 const key = () => new Uint8Array(32).fill(7);
 const seal = createSeal("msx1", "label", key());
@@ -42,6 +42,11 @@ describe("a sealed payload", () => {
     ["empty", ""],
     ["of another tag", `msy1.${payload}.${mac}`],
     ["in upper case", token.toUpperCase()],
+    [
+      "with a MAC in look-alike letters",
+      `${tag}.${payload}.${mac.replace(/[A-Za-z]/, (letter) => String.fromCharCode(letter.charCodeAt(0) + 0x100))}`,
+    ],
+    ["with a payload in look-alike letters", `${tag}.${payload.replace("e", "\u0165")}.${mac}`],
     ["endless", `${tag}.${"A".repeat(100_000)}.${mac}`],
   ])("does not open %s", (_, text) => {
     expect(seal.open(text)).toBeUndefined();
@@ -61,12 +66,6 @@ test("a destroyed seal has overwritten its key, seals nothing and opens nothing"
   expect(bytes.every((byte) => byte === 0)).toBe(true);
   expect(doomed.open(token)).toBeUndefined();
   expect(() => doomed.seal("x")).toThrow();
-});
-
-test("base64url has one text for one value", () => {
-  expect(decodeBase64url("QQ")?.toString()).toBe("A");
-  for (const text of ["QR", "QQ=", "QQ==", "Q", "Q Q", "QQ\n", "+/", "é"])
-    expect(decodeBase64url(text)).toBeUndefined();
 });
 
 test("a token's id is the first 16 hex digits of the SHA-256 of its text", () => {
