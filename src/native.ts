@@ -9,6 +9,8 @@ import { dlopen, type FFIFunction, read } from "bun:ffi";
 const LINUX = {
   kill: { args: ["i32", "i32"], returns: "i32" },
   prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" },
+  setenv: { args: ["ptr", "ptr", "i32"], returns: "i32" },
+  unsetenv: { args: ["ptr"], returns: "i32" },
   setrlimit: { args: ["i32", "ptr"], returns: "i32" },
   syscall: { args: ["i64", "i64", "i64"], returns: "i64" },
   poll: { args: ["ptr", "u64", "i32"], returns: "i32" },
@@ -23,6 +25,8 @@ const LINUX = {
 const DARWIN = {
   kill: { args: ["i32", "i32"], returns: "i32" },
   ptrace: { args: ["i32", "i32", "ptr", "i32"], returns: "i32" },
+  setenv: { args: ["ptr", "ptr", "i32"], returns: "i32" },
+  unsetenv: { args: ["ptr"], returns: "i32" },
   setrlimit: { args: ["i32", "ptr"], returns: "i32" },
   poll: { args: ["ptr", "u32", "i32"], returns: "i32" },
   proc_pidinfo: { args: ["i32", "i32", "u64", "ptr", "i32"], returns: "i32" },
@@ -78,6 +82,20 @@ export function denyCoreDumps(): boolean {
   // struct rlimit: two 64-bit numbers on both platforms.
   const limit = new BigUint64Array(2);
   return (isDarwin ? onDarwin() : onLinux()).setrlimit(RLIMIT_CORE, limit) === 0;
+}
+
+/**
+ * The runtime's crash reporter starts a program that sends what it knows. It reads the environment of the C library when
+ * the crash is there, which a change of `process.env` does not reach. Whether it is off now.
+ */
+export function silenceCrashReporter(): boolean {
+  const libc = isDarwin ? onDarwin() : onLinux();
+  const text = (value: string) => Buffer.from(`${value}\u0000`);
+  return (
+    libc.setenv(text("BUN_ENABLE_CRASH_REPORTING"), text("0"), 1) === 0 &&
+    libc.setenv(text("DO_NOT_TRACK"), text("1"), 1) === 0 &&
+    libc.unsetenv(text("BUN_CRASH_REPORT_URL")) === 0
+  );
 }
 
 const POLLOUT = 4;

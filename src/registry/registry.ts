@@ -59,6 +59,8 @@ interface Verdict<Held> {
 interface Kept<Held> {
   readonly seen: readonly Sighting[];
   readonly resolution: Resolution<Held>;
+  /** The look that is due at the end of this turn. */
+  looking?: Promise<Resolution<Held>> | undefined;
 }
 
 export class Registry<Held, Read = Manifest> {
@@ -79,14 +81,32 @@ export class Registry<Held, Read = Manifest> {
     this.#now = options.now ?? Date.now;
   }
 
-  /** Answers at once for what it has read before; requests for the same unread artifact share one reading. */
+  /** Requests for the same artifact share one look at it, and one reading where it is not known. */
   resolve(coordinates: Coordinates): Resolution<Held> | Promise<Resolution<Held>> {
     const key = `${coordinates.name}/${coordinates.version}`;
     const kept = this.#kept.get(key);
-    if (kept && isUnchanged(kept.seen)) {
-      this.#remember(key, kept);
-      return kept.resolution;
-    }
+    if (!kept) return this.#readShared(coordinates, key);
+    // One look a turn of the event loop, after the last request of that turn: none is answered by an older one.
+    kept.looking ??= new Promise((resolve) => {
+      setImmediate(() => {
+        kept.looking = undefined;
+        resolve(this.#look(coordinates, key, kept));
+      });
+    });
+    return kept.looking;
+  }
+
+  #look(
+    coordinates: Coordinates,
+    key: string,
+    kept: Kept<Held>,
+  ): Resolution<Held> | Promise<Resolution<Held>> {
+    if (!isUnchanged(kept.seen)) return this.#readShared(coordinates, key);
+    this.#remember(key, kept);
+    return kept.resolution;
+  }
+
+  #readShared(coordinates: Coordinates, key: string): Resolution<Held> | Promise<Resolution<Held>> {
     const reading = this.#reading.get(key);
     if (reading && isUnchanged(reading.seen)) return reading.result;
     const located = this.#locate(coordinates, key);

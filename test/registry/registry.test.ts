@@ -80,11 +80,11 @@ describe("the registry", () => {
     expect(await shellOf()).toBe("mine");
   });
 
-  test("answers at once, and without reading, for what has not changed", async () => {
+  test("answers without reading for what has not changed", async () => {
     await publishCapsule(path, "local/a");
     const registry = create();
     const first = await registry.resolve(coordinates("local/a"));
-    expect(registry.resolve(coordinates("local/a"))).toBe(first);
+    expect(await registry.resolve(coordinates("local/a"))).toBe(first);
     expect(reads).toBe(1);
   });
 
@@ -98,6 +98,19 @@ describe("the registry", () => {
     expect(reads).toBe(1);
   });
 
+  test("answers nobody by a look that is older than the question, though they share one", async () => {
+    await publishCapsule(path, "local/a");
+    const registry = create();
+    await registry.resolve(coordinates("local/a"));
+    const archive = await packCapsule({ "murmur.yaml": "name: a\nversion: 0.1.0\ndescription: another\n" });
+    const before = registry.resolve(coordinates("local/a"));
+    const sha256 = publishArchive(path, "local/a", "0.1.0", archive);
+    const after = registry.resolve(coordinates("local/a"));
+    expect(await after).toMatchObject({ ok: true, artifact: { sha256 } });
+    expect(await before).toBe(await after);
+    expect(reads).toBe(2);
+  });
+
   test("remembers a failure as it does a success, and no longer than its files stand", async () => {
     await publishCapsule(path, "local/a", "x: [");
     const registry = create();
@@ -106,7 +119,7 @@ describe("the registry", () => {
       ok: false,
       message: expect.stringContaining("manifest parse error: 'local/a/0.1.0'"),
     });
-    expect(registry.resolve(coordinates("local/a"))).toBe(first);
+    expect(await registry.resolve(coordinates("local/a"))).toBe(first);
     expect(reads).toBe(1);
     await publishCapsule(path, "local/a");
     expect(await messageOf(registry, "local/a")).toBe("resolved");
