@@ -104,7 +104,7 @@ async function delegate(context: SoakContext, parent: ModelSession): Promise<voi
         { session_id: `${id}_twin`, name, version: VERSION },
         approval,
       );
-      expectStatus(context, "replay", twin, 403);
+      expectStatus(context, "replay", twin, 403, ...midway(name, twin));
     }
     if (name === "local/parent") await delegate(context, child);
   }
