@@ -1,0 +1,34 @@
+/** Directories that are held: by a descriptor, which stays the same directory whatever happens to its name. */
+
+import { close, type Descriptor, encodeName, openDirectoryAt, type Posix } from "../posix.ts";
+import { ok } from "../result.ts";
+
+export interface HeldDirectory {
+  /** Absolute, as it was when the directory was opened; to be shown and handed on, never to be opened again. */
+  readonly path: string;
+  /** Open for as long as the directory is held. */
+  readonly descriptor: Descriptor;
+  /** Lets it go; a second call does nothing. */
+  close(): void;
+}
+
+/** A number closed twice may by then be another's. */
+export function holdDirectory(path: string, descriptor: Descriptor): HeldDirectory {
+  let held = true;
+  return {
+    path,
+    descriptor,
+    close() {
+      if (held) close(descriptor);
+      held = false;
+    },
+  };
+}
+
+const SELF = encodeName(".");
+
+/** The same directory, held once more. */
+export function holdAgain({ path, descriptor }: HeldDirectory): Posix<HeldDirectory> {
+  const opened = openDirectoryAt(descriptor, SELF);
+  return opened.ok ? ok(holdDirectory(path, opened.value)) : opened;
+}
