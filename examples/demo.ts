@@ -7,6 +7,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startDaemonProcess } from "./daemon-process.ts";
+import { playDelegation } from "./demo-delegation.ts";
 import { packCapsule, publishArchive } from "./publish.ts";
 
 const VERSION = "1.0.0";
@@ -14,7 +15,9 @@ const say = (text = "") => process.stdout.write(`${text}\n`);
 
 const directory = mkdtempSync(join(tmpdir(), "mur-roost-demo-"));
 try {
-  await playFormation(directory);
+  await playFormation(join(directory, "formation"));
+  say("\n———\n\nSecond act: a capsule's own runtime does the launching.\n");
+  await playDelegation(join(directory, "delegation"), say);
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }

@@ -14,6 +14,13 @@ export {
 } from "../registry/artifact-name.ts";
 export { type DoorUrl, parseDoorUrl, parseRoostUrl, type RoostUrl } from "./addresses.ts";
 export {
+  CHILD_FILE_BYTES,
+  type Reading,
+  type ReadingOptions,
+  readChildFile,
+  type UnreadFile,
+} from "./child-files.ts";
+export {
   createRoostClient,
   type RoostAnswer,
   type RoostClient,
@@ -21,6 +28,7 @@ export {
   type SpawnApproval,
 } from "./client.ts";
 export { type Clock, systemClock } from "./clock.ts";
+export type { SessionDirectories } from "./directories.ts";
 export {
   commandEnvironment,
   delegationTimeoutSecs,
@@ -29,6 +37,7 @@ export {
 } from "./environment.ts";
 export type { SpawnerHandle } from "./handle.ts";
 export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";
+export { type Id, type IdPrefix, newId } from "./identifiers.ts";
 export { parseRunArguments, type RunArguments } from "./launch/arguments.ts";
 export { describeExit, type ExitStatus } from "./launch/child-process.ts";
 export { type Endable, endAll } from "./launch/ending.ts";
@@ -56,3 +65,6 @@ export {
   type Session,
   type SessionOptions,
 } from "./session/session.ts";
+export type { WorkdirSnapshot } from "./snapshot/account.ts";
+export type { SnapshotProgress } from "./snapshot/thread.ts";
+export type { HeldDirectory } from "./tree/held.ts";

@@ -181,6 +181,7 @@ export function renameAt(from: Descriptor, name: Name, to: Descriptor, newName: 
 /** A new symbolic link; `target` is any bytes without a NUL. */
 export function makeLinkAt(target: Uint8Array, directory: Descriptor, name: Name): Posix<void> {
   const at = placeName(name);
+  if (target.length >= PATH_BYTES) return TOO_LONG;
   const targetAt = place(target, second);
   if (at === undefined || targetAt === undefined) return INVALID;
   return done(libc.symlinkat(targetAt, directory, at));

@@ -22,7 +22,6 @@ import {
   parseRunArguments,
   Secret,
   type Session,
-  systemClock,
 } from "../../src/runtime/index.ts";
 
 const mode = process.env.CHILD_MODE ?? "";
@@ -75,27 +74,25 @@ async function door(): Promise<DoorUrl | undefined> {
 
 /** An agent child: ready, and alive until it is told to end. */
 async function agent(session: Session): Promise<void> {
-  endWithSpawner(
-    session.lifeline,
-    {
-      kind: "agent",
-      recordSpawnerEnded: () => {
-        writeFileSync(`${session.folders.records}/trace.jsonl`, '{"event":"spawner_ended"}\n', { flag: "a" });
-        session.diagnose("the spawner has ended");
-      },
-      windDown: async () => {
-        await closeSession(session, "complete");
-        return 0;
-      },
+  endWithSpawner(session, {
+    kind: "agent",
+    recordSpawnerEnded: () => {
+      writeFileSync(`${session.directories.records.path}/trace.jsonl`, '{"event":"spawner_ended"}\n', {
+        flag: "a",
+      });
+      session.diagnose("the spawner has ended");
     },
-    systemClock,
-  );
+    windDown: async () => {
+      await closeSession(session, "complete");
+      return 0;
+    },
+  });
   await announceReady(session, await door(), new Secret(OPERATOR_TOKEN));
 }
 
 /** Starts the same capsule below itself; the file `levels` in the home says how often that goes on. */
 async function chain(session: Session): Promise<void> {
-  const path = join(session.folders.home, "levels");
+  const path = join(session.directories.home.path, "levels");
   const below = Number(readFileSync(path, "utf8"));
   writeFileSync(path, String(below - 1));
   if (below > 0) await launchWorker(session);
@@ -118,7 +115,7 @@ const modes: Record<string, () => void | Promise<void>> = {
   },
   script: async () => {
     const session = await open();
-    endWithSpawner(session.lifeline, { kind: "script" }, systemClock);
+    endWithSpawner(session, { kind: "script" });
     writeFileSync("result-of-run.txt", "done");
     await announceReady(session);
     await closeSession(session, "complete");
@@ -134,7 +131,7 @@ const modes: Record<string, () => void | Promise<void>> = {
     const session = await open();
     const env = commandEnvironment(process.env, {
       sessionId: session.id,
-      runtimeDirectory: session.folders.runtime,
+      runtimeDirectory: session.directories.runtime.path,
     });
     const listed = Bun.spawnSync(["sh", "-c", "env; ls -l /proc/$$/fd"], { env });
     writeFileSync("command.txt", listed.stdout);

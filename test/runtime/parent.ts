@@ -50,10 +50,15 @@ export interface TestParent {
 export const PARENT = "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE, ONLY_PARENT]}";
 export const WORKER = "env: {allow: [CHILD_MODE]}";
 
-export async function openParent(world: World, binary: string): Promise<TestParent> {
-  await world.publish("local/parent", PARENT);
-  await world.publish("local/worker", WORKER);
-  if (world.registry.endsWith("judged")) await world.publish("local/parent", PARENT, world.registry);
+export async function openParent(
+  world: World,
+  binary: string,
+  manifests: { readonly parent?: string; readonly worker?: string } = {},
+): Promise<TestParent> {
+  const { parent = PARENT, worker = WORKER } = manifests;
+  await world.publish("local/parent", parent);
+  await world.publish("local/worker", worker);
+  if (world.registry.endsWith("judged")) await world.publish("local/parent", parent, world.registry);
   const environment: Record<string, string> = {
     PATH: process.env.PATH ?? "",
     HOME: world.home,
@@ -94,7 +99,7 @@ export async function openParent(world: World, binary: string): Promise<TestPare
       return outcome.child;
     },
     children() {
-      const folder = join(session.folders.records, "children");
+      const folder = join(session.directories.records.path, "children");
       return existsSync(folder) ? readdirSync(folder) : [];
     },
     written: () => written,

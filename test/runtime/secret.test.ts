@@ -1,6 +1,9 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { format, inspect } from "node:util";
 import { parseSecret, partialSecret, redact, Secret } from "../../src/runtime/secret.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
 
 const TOKEN = "msc1.eyJ2IjoxfQ.bWFj";
 const secret = new Secret(TOKEN);

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import {
   closeSession,
@@ -10,6 +10,9 @@ import {
 import { type RawServer, rawServer, reply } from "../kit/raw-server.ts";
 import { coordinates } from "./parent.ts";
 import { createWorld, type World } from "./world.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
 
 let world: World;
 let written = "";
@@ -73,13 +76,13 @@ describe("who registers", () => {
     expect(session.id).toMatch(/^ses_[0-9a-f]{32}$/);
     const status = await session.registration?.client.status(session.id);
     expect(status).toMatchObject({ value: { status: "running", depth_remaining: 3 } });
-    expect(existsSync(session.folders.runtime)).toBe(true);
+    expect(existsSync(session.directories.runtime.path)).toBe(true);
     await closeSession(session, "failed");
     expect(await session.registration?.client.status(session.id)).toMatchObject({
       value: { status: "failed" },
     });
-    expect(existsSync(session.folders.runtime)).toBe(false);
-    expect(existsSync(session.folders.records)).toBe(true);
+    expect(existsSync(session.directories.runtime.path)).toBe(false);
+    expect(existsSync(session.directories.records.path)).toBe(true);
     expect(written).toBe("");
   });
 
@@ -170,7 +173,7 @@ test("a failed deregistration is one line of warning, and changes nothing", asyn
   await daemon.close();
   await closeSession(opened.value, "complete");
   expect(written).toMatch(/^warning: session ses_\w+ could not deregister: mur-roost at http:.*\n$/);
-  expect(existsSync(opened.value.folders.runtime)).toBe(false);
+  expect(existsSync(opened.value.directories.runtime.path)).toBe(false);
 });
 
 describe("the arguments of a run", () => {

@@ -1,10 +1,10 @@
 /** A host of its own for a test: a home with a store, a daemon, and capsules whose program is `child-program.ts`. */
 
-import { createHash } from "node:crypto";
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import yazl from "yazl";
+import { startDaemonProcess } from "../../examples/daemon-process.ts";
+import { packCapsule, publishArchive } from "../../examples/publish.ts";
 
 const root = join(import.meta.dir, "../..");
 
@@ -14,8 +14,6 @@ export interface World {
   /** What the daemon judges. */
   readonly registry: string;
   readonly roostUrl: string;
-  /** Everything the daemon has written. */
-  daemonLog(): string;
   /** Publishes a capsule; `capabilities` is YAML below that key, in flow style. */
   publish(name: string, capabilities: string, store?: string): Promise<void>;
   stop(): Promise<void>;
@@ -32,15 +30,21 @@ export async function createWorld(flags: readonly string[] = [], { apart = false
   mkdirSync(home, { mode: 0o700 });
   mkdirSync(workdir);
   const registry = apart ? join(base, "judged") : join(home, ".murmur", "artifacts");
-  const daemon = await startDaemon(home, ["--registry-path", registry, ...flags]);
+  const daemon = await startDaemonProcess({
+    command: daemonCommand(),
+    args: ["--port", "0", "--registry-path", registry, "--spawn-allow", "local/parent", ...flags],
+    home,
+  });
   return {
     home,
     registry,
     workdir,
     roostUrl: daemon.url,
-    daemonLog: daemon.log,
-    publish: (name, capabilities, store = join(home, ".murmur", "artifacts")) =>
-      publish(store, name, `capabilities: {${capabilities}}\n`),
+    async publish(name, capabilities, store = join(home, ".murmur", "artifacts")) {
+      const bare = name.slice(name.indexOf("/") + 1);
+      const manifest = `name: ${bare}\nversion: 0.1.0\ncapabilities: {${capabilities}}\n`;
+      publishArchive(store, name, "0.1.0", await packCapsule({ "murmur.yaml": manifest }));
+    },
     async stop() {
       await daemon.stop();
       rmSync(base, { recursive: true, force: true });
@@ -48,64 +52,22 @@ export async function createWorld(flags: readonly string[] = [], { apart = false
   };
 }
 
-async function publish(store: string, name: string, body: string): Promise<void> {
-  const version = "0.1.0";
-  const bare = name.slice(name.indexOf("/") + 1);
-  const zip = new yazl.ZipFile();
-  zip.addBuffer(Buffer.from(`name: ${bare}\nversion: ${version}\n${body}`), "murmur.yaml");
-  zip.end();
-  const chunks: Buffer[] = [];
-  for await (const chunk of zip.outputStream) chunks.push(Buffer.from(chunk));
-  const bytes = Buffer.concat(chunks);
-  const directory = join(store, name, version);
-  mkdirSync(directory, { recursive: true });
-  writeFileSync(join(directory, `${bare}-${version}.mur.zip`), bytes);
-  const sha256 = createHash("sha256").update(bytes).digest("hex");
-  writeFileSync(join(directory, `${bare}-${version}.sha256`), sha256);
+/** The compiled daemon where `npm test` has built it, else its source. */
+function daemonCommand(): string[] {
+  const compiledDaemon = join(root, "dist", "mur-roost");
+  if (existsSync(compiledDaemon)) return [compiledDaemon];
+  return [process.execPath, "--no-env-file", join(root, "src/main.ts")];
 }
 
-async function startDaemon(home: string, flags: readonly string[]) {
-  const process_ = Bun.spawn(
-    [
-      process.execPath,
-      "--no-env-file",
-      join(root, "src/main.ts"),
-      "--port",
-      "0",
-      "--spawn-allow",
-      "local/parent",
-      ...flags,
-    ],
-    { cwd: root, env: { HOME: home, PATH: process.env.PATH }, stdio: ["ignore", "ignore", "pipe"] },
-  );
-  let log = "";
-  const { promise: listening, resolve } = Promise.withResolvers<string>();
-  void (async () => {
-    for await (const chunk of process_.stderr.pipeThrough(new TextDecoderStream())) {
-      log += chunk;
-      const port = /listening on 127\.0\.0\.1:(\d+)\n/.exec(log)?.[1];
-      if (port) resolve(`http://127.0.0.1:${port}`);
-    }
-    resolve("");
-  })();
-  const url = await listening;
-  if (url === "") throw new Error(`the daemon did not start: ${log}`);
-  return {
-    url,
-    log: () => log,
-    async stop() {
-      process_.kill("SIGTERM");
-      await process_.exited;
-    },
-  };
+declare global {
+  /** Each test file has modules of its own; the global object is the whole run's. */
+  var compiledTestChild: Promise<string> | undefined;
 }
 
-let compiled: Promise<string> | undefined;
-
-/** The child program as a binary of its own, both of Bun's autoloads off; compiled once. */
+/** The child program as a binary of its own, both of Bun's autoloads off; compiled once a run. */
 export function childBinary(): Promise<string> {
-  compiled ??= compile();
-  return compiled;
+  globalThis.compiledTestChild ??= compile();
+  return globalThis.compiledTestChild;
 }
 
 async function compile(): Promise<string> {

@@ -1,7 +1,10 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { OPENAPI_PATH, openApiText } from "../../scripts/openapi.ts";
 import { schemaFaults } from "../kit/json-schema.ts";
 import { createWorld, type World } from "../runtime/world.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
 
 test("openapi.json is what the schemas say now (npm run openapi writes it)", async () => {
   expect(await Bun.file(OPENAPI_PATH).text()).toBe(openApiText());

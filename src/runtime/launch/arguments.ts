@@ -1,5 +1,6 @@
 /** The command line of a delegated child: written by its parent, read by itself. */
 
+import { resolve } from "node:path";
 import {
   type ArtifactName,
   type ArtifactVersion,
@@ -17,9 +18,8 @@ export function childCommand(
   workdir: string,
   copy: object | undefined,
 ): string[] {
-  const configured = environment.MURMUR_MUR_BINARY ?? "";
   return [
-    configured.trim() === "" ? process.execPath : configured,
+    binary(environment),
     "run",
     "--capsule",
     name,
@@ -33,6 +33,17 @@ export function childCommand(
     "--spawn-grant-stdin",
     ...(copy ? ["--parent-workdir-snapshot", JSON.stringify(copy)] : []),
   ];
+}
+
+/**
+ * A relative path is the parent's, and never looked up where the child starts: after a snapshot that folder holds
+ * whatever the parent's does.
+ */
+function binary(environment: Environment): string {
+  const configured = environment.MURMUR_MUR_BINARY ?? "";
+  if (configured.trim() === "") return process.execPath;
+  if (configured.includes("/")) return resolve(configured);
+  return Bun.which(configured, { PATH: environment.PATH ?? "" }) ?? resolve(configured);
 }
 
 /** What a runtime was told to run. */

@@ -21,9 +21,9 @@ export interface ChildProcess {
   readonly exited: Promise<ExitStatus>;
   readonly firstLine: Promise<FirstLine>;
   /** Begins to echo its standard error and copy its standard output, these tokens redacted too. */
-  share(secrets: readonly Secret[]): Promise<void>;
+  share(secrets: readonly Secret[]): void;
   /** Throws away what it still writes to its standard output, and echoes its standard error. */
-  quieten(): Promise<void>;
+  quieten(): void;
   /** To the process held here; nothing where it has been reaped. */
   signal(signal: "SIGTERM" | "SIGKILL"): void;
   /** The last lines of its standard error, at most 20: waits for the end of the pipe, 5 s at most. */
@@ -68,13 +68,13 @@ export function startProcess(plan: StartPlan): Result<ChildProcess, string> {
     pid: process.pid,
     exited,
     firstLine: stdout.firstLine,
-    async share(secrets) {
-      await stderr.release(secrets);
+    share(secrets) {
+      void stderr.release(secrets);
       stdout.copy([plan.approval, ...secrets]);
     },
-    async quieten() {
+    quieten() {
+      void stderr.release([]);
       stdout.discard();
-      await stderr.release([]);
     },
     signal: (signal) => process.kill(signal),
     async lastStderrLines() {

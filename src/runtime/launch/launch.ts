@@ -5,19 +5,23 @@
  * the child's folder is gone where no process was ever started in it.
  */
 
+import { resolve } from "node:path";
 import { bareName } from "../../registry/artifact-name.ts";
+import { holdChildRecords } from "../child-files.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
 import { within } from "../clock.ts";
+import type { ChildDirectory } from "../directories.ts";
 import { childEnvironment } from "../environment.ts";
 import { newId } from "../identifiers.ts";
 import { openLifeline, type ParentLifeline } from "../lifeline/parent.ts";
 import type { RuntimeManifest } from "../manifest.ts";
 import { fault, ok, type Result } from "../result.ts";
 import type { RegisteredSession } from "../session/session.ts";
+import type { WorkdirSnapshot } from "../snapshot/account.ts";
+import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
 import { childCommand } from "./arguments.ts";
 import { CHILD_LIFELINE, type ChildProcess, describeExit, startProcess } from "./child-process.ts";
 import { endAll } from "./ending.ts";
-import { type ChildFolder, copyWorkdir, createChildFolder, type WorkdirCopy } from "./folders.ts";
 import type { LaunchFailureCause, LaunchOutcome, LaunchRequest } from "./outcome.ts";
 import { parseReadiness, type Readiness } from "./readiness.ts";
 
@@ -86,32 +90,49 @@ async function judgedManifest(
 
 async function launchInFolder(launch: Launch): Promise<LaunchOutcome> {
   const { session, asked } = launch;
-  const folder = createChildFolder(session, bareName(asked.name));
-  if (!folder.ok)
-    return failure(failed("folder", asked, `its work folder could not be made: ${folder.fault}`));
+  const folder = session.directories.createChild(bareName(asked.name));
+  if (!folder.ok) return failure(failed("folder", asked, folder.fault));
   const started = await startInFolder(launch, folder.value);
   if (!started.ok) {
-    await folder.value.remove();
+    const removed = await folder.value.remove();
+    if (!removed.ok) session.diagnose(`warning: ${removed.fault}`);
     return failure(started.fault);
   }
   return ready(launch, folder.value, started.value);
 }
 
+/** A link into the work folder may name it as its user did, where that is another path to it. */
+function copyWorkdir(
+  { session, asked, manifest }: Launch,
+  destination: ChildDirectory,
+): Promise<Result<WorkdirSnapshot, SnapshotFault>> {
+  const { workdir, runtime, records } = session.directories;
+  return snapshotWorkdir({
+    source: workdir,
+    sourceAlias: resolve(session.run.workdir),
+    destination,
+    ceilingBytes: manifest.workdirMaxBytes,
+    runtimeOwned: [runtime, records],
+    signal: asked.signal,
+    ...(asked.onProgress && { onProgress: asked.onProgress }),
+  });
+}
+
 interface Started {
   readonly process: ChildProcess;
   readonly delegationId: string;
-  readonly copy: WorkdirCopy | undefined;
+  readonly copy: WorkdirSnapshot | undefined;
 }
 
-async function startInFolder(launch: Launch, folder: ChildFolder): Promise<Result<Started, Failed>> {
+async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Result<Started, Failed>> {
   const { session, asked, approval, manifest, lifeline } = launch;
-  let copy: WorkdirCopy | undefined;
+  let copy: WorkdirSnapshot | undefined;
   if (session.manifest.workdirSnapshot.includes(asked.name)) {
-    const copied = await copyWorkdir(session, folder, manifest.workdirMaxBytes, asked.signal);
-    if (asked.signal?.aborted) return fault(canceled(asked));
-    if (!copied.ok) return fault(failed("snapshot", asked, copied.fault));
-    copy = copied.value;
+    const copied = await copyWorkdir(launch, folder);
+    if (!copied.ok && !asked.signal?.aborted) return fault(failed("snapshot", asked, copied.fault.message));
+    if (copied.ok) copy = copied.value;
   }
+  if (asked.signal?.aborted) return fault(canceled(asked));
   const delegationId = newId("dlg");
   const command = childCommand(session.environment, asked, folder.path, copy);
   const environment = childEnvironment({
@@ -151,23 +172,25 @@ async function startInFolder(launch: Launch, folder: ChildFolder): Promise<Resul
   return ok({ process: process.value, delegationId, copy });
 }
 
-async function ready(launch: Launch, folder: ChildFolder, started: Started): Promise<LaunchOutcome> {
+async function ready(launch: Launch, folder: ChildDirectory, started: Started): Promise<LaunchOutcome> {
   const { session, asked } = launch;
   const { process, delegationId, copy } = started;
   const readiness = await awaitReadiness(launch, process);
   if (!readiness.ok) {
-    await process.quieten();
+    process.quieten();
     await endAll([process], session.clock);
     const lines = await process.lastStderrLines();
     const words = lines.length === 0 ? "" : `\nlast lines of its standard error:\n${lines.join("\n")}`;
     const { cause, message } = readiness.fault;
+    folder.close();
     return {
       kind: "failed",
       failure: { cause, message: `${message}${words}`, started: { delegationId, workdir: folder.path } },
     };
   }
   const { sessionId, door, operatorToken, recordsDirectory } = readiness.value;
-  await process.share(operatorToken ? [operatorToken] : []);
+  const records = holdChildRecords(session.directories.home, recordsDirectory, sessionId);
+  process.share(operatorToken ? [operatorToken] : []);
   return {
     kind: "launched",
     child: {
@@ -177,14 +200,18 @@ async function ready(launch: Launch, folder: ChildFolder, started: Started): Pro
       sessionId,
       door,
       operatorToken,
-      workdir: folder.path,
-      recordsDirectory,
+      workdir: folder,
+      records,
       copy,
       pid: process.pid,
       readyAt: session.clock.elapsed(),
       exited: process.exited,
       lastStderrLines: process.lastStderrLines,
       signal: process.signal,
+      release() {
+        folder.close();
+        if (records.ok) records.value.close();
+      },
     },
   };
 }

@@ -2,9 +2,12 @@
 
 import type { ArtifactName, ArtifactVersion } from "../../registry/artifact-name.ts";
 import type { DoorUrl } from "../addresses.ts";
+import type { Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
+import type { WorkdirSnapshot } from "../snapshot/account.ts";
+import type { SnapshotProgress } from "../snapshot/thread.ts";
+import type { HeldDirectory } from "../tree/held.ts";
 import type { ExitStatus } from "./child-process.ts";
-import type { WorkdirCopy } from "./folders.ts";
 
 export interface LaunchRequest {
   readonly name: ArtifactName;
@@ -15,6 +18,8 @@ export interface LaunchRequest {
   readonly completionDoor?: DoorUrl;
   /** Aborted: the launch is given up at whatever it is doing, and what was started is ended and reaped. */
   readonly signal?: AbortSignal;
+  /** Called now and then while the parent's work folder is copied. */
+  readonly onProgress?: (progress: SnapshotProgress) => void;
 }
 
 export type LaunchOutcome =
@@ -62,12 +67,12 @@ export interface LaunchedChild {
   readonly door: DoorUrl | undefined;
   /** The bearer token of that door, where it has one. */
   readonly operatorToken: Secret | undefined;
-  /** The child's work folder, absolute. */
-  readonly workdir: string;
-  /** The child's records directory as it reported it. */
-  readonly recordsDirectory: string | undefined;
+  /** The child's work folder; held until `release`. */
+  readonly workdir: HeldDirectory;
+  /** The child's own records directory, held until `release`; the fault says why no record can be read. */
+  readonly records: Result<HeldDirectory, string>;
   /** What the folder started with, where the parent's was copied into it. */
-  readonly copy: WorkdirCopy | undefined;
+  readonly copy: WorkdirSnapshot | undefined;
   readonly pid: number;
   /** When its first line was read, on the session's clock (`elapsed`): the child watch counts from here. */
   readonly readyAt: number;
@@ -76,4 +81,6 @@ export interface LaunchedChild {
   /** The last lines of its standard error, at most 20; waits up to 5 s for the end of the pipe. */
   lastStderrLines(): Promise<string[]>;
   signal(signal: "SIGTERM" | "SIGKILL"): void;
+  /** Lets go of the child's folders, once what it left has been read. The child itself is not ended by it. */
+  release(): void;
 }

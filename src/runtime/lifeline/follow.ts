@@ -38,9 +38,8 @@ export const thisProcess: Process = {
  * once, as it would a program that handles none.
  */
 export function endWithSpawner(
-  lifeline: HeldLifeline | undefined,
+  { lifeline, clock }: { readonly lifeline: HeldLifeline | undefined; readonly clock: Clock },
   ending: Ending,
-  clock: Clock,
   self: Process = thisProcess,
 ): void {
   let begun = false;

@@ -1,9 +1,11 @@
 /** A session's diagnostics: standard error, and its own log once nobody reads that any more. */
 
-import { appendFileSync } from "node:fs";
+import { closeSync, constants, mkdirSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { HeldLifeline } from "../lifeline/child.ts";
 import type { Output } from "../output.ts";
+
+const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
 
 /** Says one line. Never throws, and never waits. */
 export type Diagnose = (line: string) => void;
@@ -24,8 +26,12 @@ export function createDiagnostics(
   return (line) => {
     const text = `${line.replaceAll("\n", " ")}\n`;
     if (read) return void output.stderr(Buffer.from(text));
+    const logs = join(recordsDirectory, "logs");
     try {
-      appendFileSync(join(recordsDirectory, "logs", "bootstrap.log"), text, { mode: 0o600 });
+      mkdirSync(logs, { recursive: true, mode: 0o700 });
+      const log = openSync(join(logs, "bootstrap.log"), O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
+      writeSync(log, text);
+      closeSync(log);
     } catch {
       // The folder was removed: there is nobody left to tell.
     }

@@ -7,6 +7,7 @@ import type { Outcome } from "../../api/schemas.ts";
 import { type DoorUrl, parseRoostUrl } from "../addresses.ts";
 import { createRoostClient, type RoostClient, refusalSentence } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
+import { createSessionDirectories, openHome, type SessionDirectories } from "../directories.ts";
 import { type Environment, type FormationId, readFormationId } from "../environment.ts";
 import { parseSpawnerHandle, type SpawnerHandle } from "../handle.ts";
 import { newId } from "../identifiers.ts";
@@ -18,7 +19,6 @@ import { type Output, processOutput } from "../output.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { createDiagnostics, type Diagnose } from "./diagnostics.ts";
-import { createSessionFolders, resolveRoots, type SessionFolders } from "./folders.ts";
 import { readGrant } from "./grant.ts";
 
 /** What a session takes from outside; whatever is left out is the process's own. */
@@ -42,7 +42,7 @@ export interface Session {
   /** Its own manifest, from its own store. */
   readonly manifest: RuntimeManifest;
   readonly store: ArtifactStore;
-  readonly folders: SessionFolders;
+  readonly directories: SessionDirectories;
   /** Absent where nothing asks for one: no `capabilities.spawn.allow`, and no approval. */
   readonly registration: Registration | undefined;
   /** Who started it, where a parent did. */
@@ -64,7 +64,7 @@ export function isRegistered(session: Session): session is RegisteredSession {
 }
 
 /**
- * Opens the session: what can refuse the launch comes first, then it registers, then its folders exist. Call it once
+ * Opens the session: what can refuse the launch comes first, then it registers, then its directories are made. Call it once
  * in a process, before anything else is started.
  *
  * @returns the session, or why this capsule does not start
@@ -81,9 +81,10 @@ export async function openSession(options: SessionOptions): Promise<Result<Sessi
   if (!spawner.ok) return spawner;
   const lifeline = holdLifeline(environment);
   if (!lifeline.ok) return lifeline;
-  const roots = resolveRoots(environment.HOME, run.workdir);
-  if (!roots.ok) return fault({ message: roots.fault });
-  const store = artifactStore(roots.value.home);
+  const home = openHome(environment.HOME);
+  if (!home.ok) return fault({ message: home.fault });
+  home.value.close();
+  const store = artifactStore(home.value.path);
   const packed = await store.resolve(run);
   if (!packed.ok) return fault({ code: "E-MAN-003", message: packed.fault });
   const { manifest } = packed.value;
@@ -92,17 +93,21 @@ export async function openSession(options: SessionOptions): Promise<Result<Sessi
   const registered = await registerWhereNeeded(id, manifest, environment, clock, options);
   if (!registered.ok) return registered;
   const registration = registered.value;
-  const folders = createSessionFolders(roots.value, id);
-  if (!folders.ok) {
+  const directories = createSessionDirectories({
+    home: environment.HOME,
+    workdir: run.workdir,
+    sessionId: id,
+  });
+  if (!directories.ok) {
     await registration?.client.deregister("failed", registration.credential);
-    return fault({ message: `the folders of session ${id} could not be made: ${folders.fault}` });
+    return fault({ message: directories.fault });
   }
   return ok({
     id,
     run,
     manifest,
     store,
-    folders: folders.value,
+    directories: directories.value,
     registration,
     spawner: spawner.value,
     lifeline: lifeline.value,
@@ -110,7 +115,7 @@ export async function openSession(options: SessionOptions): Promise<Result<Sessi
     environment,
     output,
     clock,
-    diagnose: createDiagnostics(output, folders.value.records, lifeline.value),
+    diagnose: createDiagnostics(output, directories.value.records.path, lifeline.value),
   });
 }
 
@@ -150,13 +155,13 @@ function notRegistered(run: RunArguments, why: string): StartRefusal {
  * for. A capsule that serves no A2A gives no door, and says so when its run has finished.
  */
 export async function announceReady(session: Session, door?: DoorUrl, operatorToken?: Secret): Promise<void> {
-  const { run, folders } = session;
+  const { run, directories } = session;
   const line = formatReadiness({
     sessionId: session.id,
     name: run.name,
     version: run.version,
-    workdir: folders.workdir,
-    recordsDirectory: folders.records,
+    workdir: directories.workdir.path,
+    recordsDirectory: directories.records.path,
     ...(door && { door }),
     ...(operatorToken && run.readinessTokens && { operatorToken }),
     ...(session.formationId && { formationId: session.formationId }),
@@ -177,5 +182,7 @@ export async function closeSession(session: Session, outcome: Outcome): Promise<
       session.diagnose(`warning: session ${session.id} could not deregister: ${sentence}`);
     }
   }
-  session.folders.removeRuntime();
+  const removed = await session.directories.removeRuntime();
+  if (!removed.ok) session.diagnose(`warning: ${removed.fault}`);
+  session.directories.close();
 }

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { endAll, parseArtifactName, parseDoorUrl, systemClock } from "../../../src/runtime/index.ts";
@@ -6,6 +6,9 @@ import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
 import { openParent, type TestParent } from "../parent.ts";
 import { childBinary, createWorld, processesOf, ROOMY, type World } from "../world.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
 
 let world: World;
 let binary: string;
@@ -30,7 +33,7 @@ async function launchedWithDoor() {
 describe("a child that keeps the contract", () => {
   test("starts with exactly what its parent gives it", async () => {
     const child = await launchedWithDoor();
-    const given = JSON.parse(readFileSync(join(child.workdir, "given.json"), "utf8"));
+    const given = JSON.parse(readFileSync(join(child.workdir.path, "given.json"), "utf8"));
     expect(given.args).toEqual([
       "run",
       "--capsule",
@@ -38,7 +41,7 @@ describe("a child that keeps the contract", () => {
       "--capsule-version",
       "0.1.0",
       "--workdir",
-      child.workdir,
+      child.workdir.path,
       "--json",
       "--readiness-tokens",
       "--no-env-file",
@@ -58,11 +61,11 @@ describe("a child that keeps the contract", () => {
         delegation_id: child.delegationId,
       }),
     });
-    expect(given.cwd).toBe(child.workdir);
+    expect(given.cwd).toBe(child.workdir.path);
     expect(given.pid).toBe(child.pid);
-    expect(child.workdir).toStartWith(join(parent.session.folders.records, "children/"));
-    expect(child.workdir).toMatch(/\/worker-[0-9a-f]{16}$/);
-    expect(statSync(child.workdir).mode & 0o7777).toBe(0o700);
+    expect(child.workdir.path).toStartWith(join(parent.session.directories.records.path, "children/"));
+    expect(child.workdir.path).toMatch(/\/worker-[0-9a-f]{16}$/);
+    expect(statSync(child.workdir.path).mode & 0o7777).toBe(0o700);
     expect(child.delegationId).toMatch(/^dlg_[0-9a-f]{32}$/);
     await endAll([child], systemClock);
   });
@@ -83,7 +86,7 @@ describe("a child that keeps the contract", () => {
 
   test("hands neither handle nor lifeline to the commands it runs", async () => {
     const child = await parent.launched("commands");
-    const seen = readFileSync(join(child.workdir, "command.txt"), "utf8");
+    const seen = readFileSync(join(child.workdir.path, "command.txt"), "utf8");
     expect(seen).toContain(`MURMUR_SESSION_ID=${child.sessionId}\n`);
     expect(seen).toContain("MURMUR_RUNTIME_DIR=");
     expect(seen).not.toMatch(/MURMUR_SPAWNER|MURMUR_FORMATION/);
@@ -95,7 +98,7 @@ describe("a child that keeps the contract", () => {
     const child = await parent.launched("script");
     expect(child.door).toBeUndefined();
     expect(await child.exited).toEqual({ kind: "exited", status: 0 });
-    expect(readFileSync(join(child.workdir, "result-of-run.txt"), "utf8")).toBe("done");
+    expect(readFileSync(join(child.workdir.path, "result-of-run.txt"), "utf8")).toBe("done");
   });
 
   test("may write as much as it likes", async () => {

@@ -1,0 +1,59 @@
+/**
+ * A capsule that delegates: it registers at the daemon, has a reviewer started in a copy of its own work folder, waits
+ * for it to end, and reads what it left.
+ *
+ *     MURMUR_ROOST_URL=http://127.0.0.1:7700 MURMUR_MUR_BINARY=<child> bun parent.ts run \
+ *       --capsule local/lead --capsule-version 1.0.0 --workdir <folder>
+ */
+
+import {
+  closeSession,
+  describeExit,
+  describeRefusal,
+  endWithSpawner,
+  isRegistered,
+  launch,
+  newId,
+  openSession,
+  parseArtifactName,
+  parseArtifactVersion,
+  parseRunArguments,
+  readChildFile,
+} from "mur-roost/runtime";
+
+function refuse(why: string): never {
+  process.stderr.write(`${why}\n`);
+  process.exit(1);
+}
+
+const show = (bytes: Uint8Array) => void process.stdout.write(bytes);
+const say = (text: string) => show(Buffer.from(`${text}\n`));
+
+const run = parseRunArguments(process.argv.slice(2));
+if (!run.ok) refuse(run.fault);
+const opened = await openSession({ run: run.value });
+if (!opened.ok) refuse(describeRefusal(opened.fault));
+const session = opened.value;
+if (!isRegistered(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");
+endWithSpawner(session, { kind: "script" });
+
+const name = parseArtifactName("local/reviewer");
+const version = parseArtifactVersion("1.0.0");
+if (!name || !version) refuse("no such capsule");
+const outcome = await launch(session, { name, version, contextId: newId("ctx") });
+switch (outcome.kind) {
+  case "refused":
+    say(outcome.sentence);
+    break;
+  case "failed":
+    say(outcome.failure.message);
+    break;
+  case "launched": {
+    const { child } = outcome;
+    say(`${child.delegationId} runs as ${child.sessionId} in ${child.workdir.path}`);
+    say(`it ended: ${describeExit(await child.exited)}`);
+    await readChildFile(child.workdir, ["out", "result.txt"], { onChunk: show });
+    child.release();
+  }
+}
+await closeSession(session, outcome.kind === "launched" ? "complete" : "failed");

@@ -1,0 +1,175 @@
+/**
+ * The directories of a session (runtime-side, 3): its records, which stay, its runtime directory, which goes when it
+ * ends, and one work folder for each child.
+ *
+ * `HOME` and the work folder's root are resolved first: a symbolic link there is the user's own. Beneath them no link
+ * is followed, every directory is the user's alone (0700), and all are held by descriptor.
+ */
+
+import { realpathSync } from "node:fs";
+import { isAbsolute, join, resolve } from "node:path";
+import { describeOsError } from "../os-error.ts";
+import { directorySuffix, type IdSource } from "./identifiers.ts";
+import {
+  close,
+  describeError,
+  encodeName,
+  openDirectoryAt,
+  openDirectoryPath,
+  removeDirectoryAt,
+} from "./posix.ts";
+import { fault, ok, type Result } from "./result.ts";
+import { type HeldDirectory, holdDirectory } from "./tree/held.ts";
+import { openDescendant, ownDirectories, ownDirectory } from "./tree/own.ts";
+import { removeTree } from "./tree/remove.ts";
+import { inSlices } from "./tree/slices.ts";
+
+const MURMUR = ".murmur";
+
+export interface SessionDirectoriesOptions {
+  /** The value of `HOME`. */
+  readonly home: string | undefined;
+  /** The session's work folder, as it was given; relative to the current directory where it is not absolute. */
+  readonly workdir: string;
+  readonly sessionId: string;
+  readonly randomBytes?: IdSource["randomBytes"];
+}
+
+/** A child's work folder. */
+export interface ChildDirectory extends HeldDirectory {
+  /** Takes the folder away with all that is in it. Only for a child that no process was ever started for. */
+  remove(): Promise<Result<void, string>>;
+}
+
+export interface SessionDirectories {
+  /** `HOME`, resolved. */
+  readonly home: HeldDirectory;
+  /** The work folder, resolved. */
+  readonly workdir: HeldDirectory;
+  /** `~/.murmur/records/<work folder>/<session id>`: what is kept. */
+  readonly records: HeldDirectory;
+  /** `~/.murmur/sessions/<session id>/runtime`: `MURMUR_RUNTIME_DIR`. */
+  readonly runtime: HeldDirectory;
+  /** Makes `<records>/children/<name>-<16 hex>`; `name` is a capsule's bare name. */
+  createChild(name: string): Result<ChildDirectory, string>;
+  /** Takes the runtime directory away; the session is over. */
+  removeRuntime(): Promise<Result<void, string>>;
+  /** Lets all of them go. */
+  close(): void;
+}
+
+/**
+ * Makes the directories of a session; its records directory must not be there yet. The fault is one sentence that
+ * names the path that is in the way, and what to do; nothing is held then.
+ */
+export function createSessionDirectories(
+  options: SessionDirectoriesOptions,
+): Result<SessionDirectories, string> {
+  const held: HeldDirectory[] = [];
+  const made = makeAll(options, (directory) => {
+    if (directory.ok) held.push(directory.value);
+    return directory;
+  });
+  if (!made.ok) for (const directory of held) directory.close();
+  return made;
+}
+
+type Hold = (directory: Result<HeldDirectory, string>) => Result<HeldDirectory, string>;
+
+function makeAll(options: SessionDirectoriesOptions, hold: Hold): Result<SessionDirectories, string> {
+  const { sessionId } = options;
+  const home = hold(openHome(options.home));
+  if (!home.ok) return home;
+  const workdir = hold(openResolved(resolve(options.workdir), "the work folder"));
+  if (!workdir.ok) return workdir;
+  const murmur = hold(openMurmur(home.value));
+  if (!murmur.ok) return murmur;
+  const below = workdir.value.path.split("/").filter((part) => part !== "");
+  const records = hold(ownDirectories(murmur.value, ["records", ...below, sessionId], "refuse"));
+  if (!records.ok) return records;
+  const runtime = hold(ownDirectories(murmur.value, ["sessions", sessionId, "runtime"], "refuse"));
+  if (!runtime.ok) return runtime;
+  const all = [home.value, workdir.value, murmur.value, records.value, runtime.value];
+  return ok({
+    home: home.value,
+    workdir: workdir.value,
+    records: records.value,
+    runtime: runtime.value,
+    createChild: (name) => createChild(records.value, `${name}-${directorySuffix(options.randomBytes)}`),
+    removeRuntime: () => removeRuntime(murmur.value, sessionId),
+    close() {
+      for (const directory of all) directory.close();
+    },
+  });
+}
+
+/** `HOME` as it is resolved, held. The fault says what `HOME` must be. */
+export function openHome(home: string | undefined): Result<HeldDirectory, string> {
+  if (home === undefined || home.trim() === "")
+    return fault("HOME is not set; set it to this user's home directory");
+  if (!isAbsolute(home)) return fault("HOME is not an absolute path; set it to this user's home directory");
+  return openResolved(home, "HOME");
+}
+
+function openResolved(path: string, what: string): Result<HeldDirectory, string> {
+  try {
+    const resolved = realpathSync(path);
+    const opened = openDirectoryPath(resolved);
+    if (opened.ok) return ok(holdDirectory(resolved, opened.value));
+    return fault(`${what}, ${path}, could not be opened: ${describeError(opened.fault)}`);
+  } catch (error) {
+    return fault(`${what}, ${path}, could not be resolved: ${describeOsError(error)}`);
+  }
+}
+
+/** `~/.murmur` is not this library's alone: it is made for its owner, and where it exists it is left as it is. */
+function openMurmur(home: HeldDirectory): Result<HeldDirectory, string> {
+  const opened = openDirectoryAt(home.descriptor, encodeName(MURMUR));
+  if (opened.ok) return ok(holdDirectory(join(home.path, MURMUR), opened.value));
+  return ownDirectory(home, MURMUR, "open");
+}
+
+function createChild(records: HeldDirectory, name: string): Result<ChildDirectory, string> {
+  const children = ownDirectory(records, "children", "open");
+  if (!children.ok) return children;
+  const child = ownDirectory(children.value, name, "refuse");
+  children.value.close();
+  if (!child.ok) return child;
+  return ok({ ...child.value, remove: () => removeChild(records, name, child.value) });
+}
+
+async function removeChild(
+  records: HeldDirectory,
+  name: string,
+  child: HeldDirectory,
+): Promise<Result<void, string>> {
+  child.close();
+  return removeBeneath(records, ["children"], name);
+}
+
+async function removeRuntime(murmur: HeldDirectory, sessionId: string): Promise<Result<void, string>> {
+  const removed = await removeBeneath(murmur, ["sessions", sessionId], "runtime");
+  const sessions = removed.ok ? openDescendant(murmur.descriptor, [encodeName("sessions")]) : undefined;
+  if (sessions === undefined) return removed;
+  // Whatever else lies there is not this library's, and keeps the directory.
+  removeDirectoryAt(sessions, encodeName(sessionId));
+  close(sessions);
+  return removed;
+}
+
+/** Takes away the entry `name` of a directory beneath `held`. The work is done in turns. */
+async function removeBeneath(
+  held: HeldDirectory,
+  names: readonly string[],
+  name: string,
+): Promise<Result<void, string>> {
+  const parent = openDescendant(held.descriptor, names.map(encodeName));
+  if (parent === undefined) return ok(undefined);
+  try {
+    const removed = await inSlices(removeTree(parent, encodeName(name)));
+    if (removed.ok) return removed;
+    return fault(`${join(held.path, ...names, name)} could not be removed: ${describeError(removed.fault)}`);
+  } finally {
+    close(parent);
+  }
+}

@@ -1,0 +1,56 @@
+/** Where a copied symbolic link points (roost-api, "Workdir snapshot"). */
+
+const SLASH = 0x2f;
+
+/**
+ * The target of a link in the copy: one that is an absolute path inside `folder` names the same place in `copy`; every
+ * other is `undefined`, and stays as it is.
+ *
+ * It is a matter of the text: nothing is looked up, so nothing is followed. `.` and doubled slashes count as nothing,
+ * `..` as a step up; what follows the folder is kept as it was written.
+ */
+export function repoint(target: Uint8Array, folder: Uint8Array, copy: Uint8Array): Uint8Array | undefined {
+  if (target[0] !== SLASH) return undefined;
+  const root = parts(folder);
+  const steps = parts(target);
+  const inside = stepsInto(steps, root);
+  if (inside === undefined) return undefined;
+  const rest = steps.slice(inside);
+  const trailing = rest.length > 0 && target.at(-1) === SLASH ? [Buffer.of()] : [];
+  return new Uint8Array(
+    Buffer.concat([copy, ...[...rest, ...trailing].flatMap((step) => [Buffer.of(SLASH), step])]),
+  );
+}
+
+/** How many of a path's steps lead to the root for the last time, where none after that leads out of it again. */
+function stepsInto(steps: readonly Buffer[], root: readonly Buffer[]): number | undefined {
+  const at: Buffer[] = [];
+  let inside: number | undefined = root.length === 0 ? 0 : undefined;
+  for (const [index, step] of steps.entries()) {
+    if (!step.equals(UP)) at.push(step);
+    else at.pop();
+    if (!startsWith(at, root)) inside = undefined;
+    else inside ??= index + 1;
+  }
+  return inside;
+}
+
+const UP = Buffer.from("..");
+const HERE = Buffer.from(".");
+
+function parts(path: Uint8Array): Buffer[] {
+  const found: Buffer[] = [];
+  const bytes = Buffer.from(path.buffer, path.byteOffset, path.length);
+  for (let from = 0; from < bytes.length; ) {
+    const slash = bytes.indexOf(SLASH, from);
+    const to = slash < 0 ? bytes.length : slash;
+    const part = bytes.subarray(from, to);
+    if (part.length > 0 && !part.equals(HERE)) found.push(part);
+    from = to + 1;
+  }
+  return found;
+}
+
+function startsWith(at: readonly Buffer[], root: readonly Buffer[]): boolean {
+  return at.length >= root.length && root.every((part, index) => at[index]?.equals(part));
+}

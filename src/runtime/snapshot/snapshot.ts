@@ -1,0 +1,145 @@
+/** The workdir snapshot: a copy of a parent's work folder in its child's (roost-api, "Workdir snapshot"). */
+
+import { describeError, encodeName, type Posix, statusAt, statusOf } from "../posix.ts";
+import { fault, ok, type Result } from "../result.ts";
+import { identityOf } from "../tree/descent.ts";
+import { type HeldDirectory, holdAgain } from "../tree/held.ts";
+import type { WorkdirSnapshot } from "./account.ts";
+import type { CopyFault } from "./copy.ts";
+import THREAD from "./thread.bundle.txt" with { type: "text" };
+import type { SnapshotProgress, ThreadOrder, ThreadReport } from "./thread.ts";
+
+export interface SnapshotRequest {
+  /** The parent's work folder, its path resolved. */
+  readonly source: HeldDirectory;
+  /** The same folder as its user named it, absolute, where that is another path: links go by it too. */
+  readonly sourceAlias?: string;
+  /** The child's work folder: empty. */
+  readonly destination: HeldDirectory;
+  /** The child's `capabilities.resources.workdir_max_bytes`. */
+  readonly ceilingBytes: number;
+  /** Directories of the parent's runtime: its runtime and its records directory. */
+  readonly runtimeOwned: readonly HeldDirectory[];
+  /** Called now and then while the copy grows, and once when it is complete. */
+  readonly onProgress?: (progress: SnapshotProgress) => void;
+  /** Aborted: the copy is given up. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Why there is no copy; `broken` is a fault of this library. */
+type Cause = CopyFault | { readonly kind: "broken"; readonly message: string };
+
+export interface SnapshotFault {
+  readonly kind: Cause["kind"];
+  /** A phrase that follows a mention of the child, and says what to change. */
+  readonly message: string;
+}
+
+/** What the runtime itself writes at the top of a work folder. */
+const OWNED_NAMES = ["peer-in", "out"];
+
+/**
+ * Copies a work folder. The work is done in a thread of its own: it neither takes the event loop's time nor makes it
+ * wait for a disk. The counts are of what was copied; a folder that changes meanwhile is copied as it is met.
+ *
+ * After any fault the destination is empty again; it is the caller's to remove. `ceiling`: the folder holds more than
+ * the child may. `aborted`: by the signal. `failed`: the disk is full, or any other error but an entry that cannot be
+ * read: such an entry is skipped and counted.
+ */
+export async function snapshotWorkdir(
+  request: SnapshotRequest,
+): Promise<Result<WorkdirSnapshot, SnapshotFault>> {
+  if (request.signal?.aborted) return fault(describeFault(request, { kind: "aborted" }));
+  const owned = ownedDirectories(request);
+  const source = owned.ok ? holdAgain(request.source) : owned;
+  const destination = source.ok ? holdAgain(request.destination) : source;
+  try {
+    if (!owned.ok || !source.ok || !destination.ok) {
+      const errno = destination.ok ? "EUNKNOWN" : destination.fault;
+      return fault(describeFault(request, { kind: "failed", doing: "opened", path: "", errno }));
+    }
+    const report = await runThread(request, {
+      source: request.source.path,
+      abort: new SharedArrayBuffer(4),
+      task: {
+        from: source.value.descriptor,
+        to: destination.value.descriptor,
+        fromPaths: [request.source.path, request.sourceAlias ?? request.source.path].map(encodeName),
+        toPath: encodeName(request.destination.path),
+        ceiling: request.ceilingBytes,
+        ownedDirectories: owned.value,
+        ownedNames: OWNED_NAMES,
+      },
+    });
+    return report.kind === "copied" ? ok(report.snapshot) : fault(describeFault(request, report.fault));
+  } finally {
+    if (source.ok) source.value.close();
+    if (destination.ok) destination.value.close();
+  }
+}
+
+/** Known by what they are: their names may be spelt otherwise, or be another's by the time the walk comes to them. */
+function ownedDirectories({ source, destination, runtimeOwned }: SnapshotRequest): Posix<Set<string>> {
+  const owned = new Set<string>();
+  for (const { descriptor } of [destination, ...runtimeOwned]) {
+    const status = statusOf(descriptor);
+    if (!status.ok) return status;
+    owned.add(identityOf(status.value));
+  }
+  for (const name of OWNED_NAMES) {
+    const status = statusAt(source.descriptor, encodeName(name));
+    if (status.ok && status.value.kind === "directory") owned.add(identityOf(status.value));
+  }
+  return ok(owned);
+}
+
+type FinalReport =
+  | Extract<ThreadReport, { kind: "copied" }>
+  | { readonly kind: "fault"; readonly fault: Cause };
+
+function runThread({ signal, onProgress }: SnapshotRequest, order: ThreadOrder): Promise<FinalReport> {
+  const aborted = new Int32Array(order.abort);
+  const abort = () => Atomics.store(aborted, 0, 1);
+  const { promise, resolve } = Promise.withResolvers<FinalReport>();
+  const script = URL.createObjectURL(new Blob([THREAD], { type: "application/javascript" }));
+  const thread = new Worker(script);
+  thread.onmessage = ({ data }: MessageEvent<ThreadReport>) => {
+    if (data.kind === "progress") onProgress?.(data.progress);
+    else resolve(data);
+  };
+  // A thread that could not be started, or a mistake in what it runs.
+  thread.onerror = ({ message }) => resolve({ kind: "fault", fault: { kind: "broken", message } });
+  signal?.addEventListener("abort", abort, { once: true });
+  thread.postMessage(order);
+  return promise.finally(() => {
+    signal?.removeEventListener("abort", abort);
+    thread.terminate();
+    URL.revokeObjectURL(script);
+  });
+}
+
+const RAISE = "capabilities.resources.workdir_max_bytes";
+
+function describeFault({ source, destination, ceilingBytes }: SnapshotRequest, found: Cause): SnapshotFault {
+  const copying = `the work folder ${source.path} could not be copied to ${destination.path}`;
+  switch (found.kind) {
+    case "ceiling":
+      return {
+        kind: found.kind,
+        message: `the work folder ${source.path} holds more than the ${ceilingBytes} bytes that this capsule's copy of it may hold; raise ${RAISE} in its manifest, or take something out of the folder`,
+      };
+    case "aborted":
+      return { kind: found.kind, message: `${copying}: it was given up` };
+    case "failed": {
+      const what = found.path === "" ? "the folder" : found.path;
+      return {
+        kind: found.kind,
+        message: `${copying}: ${what} could not be ${found.doing}: ${describeError(found.errno)}`,
+      };
+    }
+    case "broken":
+      return { kind: found.kind, message: `${copying}: the thread that copies broke off: ${found.message}` };
+    default:
+      return found satisfies never;
+  }
+}

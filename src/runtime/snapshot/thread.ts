@@ -1,0 +1,76 @@
+/**
+ * The thread that copies. Its calls block, for a disk's time where one is slow, so that they must not be made where
+ * requests are served.
+ *
+ * It runs from a text (`thread.bundle.txt`, written by `scripts/snapshot-thread.ts`): a compiled program holds no
+ * module that a thread could be started from unless its author names it as an entry point.
+ */
+
+import type { Descriptor } from "../posix.ts";
+import { emptyDirectory } from "../tree/remove.ts";
+import { type Account, closeAccount, type WorkdirSnapshot } from "./account.ts";
+import { type CopyFault, type CopyTask, copyTree } from "./copy.ts";
+
+/** What the thread is sent, once. */
+export interface ThreadOrder {
+  readonly task: CopyTask;
+  /** The folder, as the account names it. */
+  readonly source: string;
+  /** One 32-bit number: anything but 0 gives the copy up. */
+  readonly abort: SharedArrayBuffer;
+}
+
+/** Where a copy stands. */
+export interface SnapshotProgress {
+  readonly files: number;
+  readonly dirs: number;
+  readonly symlinks: number;
+  /** Of contents, also of the file under way. */
+  readonly bytes: number;
+}
+
+/** What it answers: any number of the first, then one of the others. */
+export type ThreadReport =
+  | { readonly kind: "progress"; readonly progress: SnapshotProgress }
+  | { readonly kind: "copied"; readonly snapshot: WorkdirSnapshot }
+  | { readonly kind: "fault"; readonly fault: CopyFault };
+
+/** At most this often is the progress told. */
+const PROGRESS_MS = 100;
+
+declare const self: Worker;
+
+self.onmessage = ({ data }: MessageEvent<ThreadOrder>) => report(run(data));
+
+function report(message: ThreadReport): void {
+  postMessage(message);
+}
+
+function run({ task, source, abort }: ThreadOrder): ThreadReport {
+  const aborted = new Int32Array(abort);
+  let told = performance.now();
+  const copied = copyTree(task, (account, underWay) => {
+    const now = performance.now();
+    if (now - told >= PROGRESS_MS) {
+      told = now;
+      report({ kind: "progress", progress: progressOf(account, underWay) });
+    }
+    return Atomics.load(aborted, 0) === 0;
+  });
+  if (copied.ok) {
+    report({ kind: "progress", progress: progressOf(copied.value, 0) });
+    return { kind: "copied", snapshot: closeAccount(copied.value, source) };
+  }
+  takeAway(task.to);
+  return { kind: "fault", fault: copied.fault };
+}
+
+/** Half a copy is none; whoever removes the folder finds it empty, and has no work that takes long. */
+function takeAway(directory: Descriptor): void {
+  const removal = emptyDirectory(directory);
+  while (!removal.next().done);
+}
+
+function progressOf({ files, dirs, symlinks, bytes }: Account, underWay: number): SnapshotProgress {
+  return { files, dirs, symlinks, bytes: bytes + underWay };
+}

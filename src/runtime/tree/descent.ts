@@ -1,0 +1,102 @@
+/**
+ * Going down a tree of any depth, and up again, by descriptor.
+ *
+ * A path is no way to name what lies deep: it can be too long, and any part of it may be swapped for a link meanwhile.
+ * A descriptor for each level would run out, so only the deepest are held open. A level that was closed is found again
+ * as the parent of the one below, or by names from the top, and is taken only if it is the very directory it was.
+ */
+
+import {
+  close,
+  type Descriptor,
+  encodeName,
+  type Name,
+  openDirectoryAt,
+  type Status,
+  statusOf,
+} from "../posix.ts";
+
+/** Levels that are held open; each descent needs as many descriptors. */
+const OPEN_LEVELS = 48;
+
+interface Level {
+  readonly name: Name;
+  readonly identity: string;
+  descriptor: Descriptor | undefined;
+}
+
+/** Same file whatever its name: device and inode. */
+export function identityOf({ device, inode }: Pick<Status, "device" | "inode">): string {
+  return `${device}:${inode}`;
+}
+
+export interface Descent {
+  /** The directory that the descent is in; `undefined` where it was moved away meanwhile. */
+  readonly directory: () => Descriptor | undefined;
+  /** Goes into a directory that was opened in the present one. The descent closes it. */
+  readonly enter: (name: Name, opened: Descriptor, status: Status) => void;
+  /** Goes up one level. */
+  readonly leave: () => void;
+  /** The names from the top to the present directory. */
+  readonly names: () => Name[];
+  /** Closes what is still open, never the top. */
+  readonly close: () => void;
+}
+
+const PARENT = encodeName("..");
+
+/** A descent from `top`, which stays the caller's to close. */
+export function createDescent(top: Descriptor): Descent {
+  const levels: Level[] = [];
+  const directory = () => (levels.length === 0 ? top : levels.at(-1)?.descriptor);
+
+  const find = (depth: number, below: Descriptor | undefined): Descriptor | undefined => {
+    const wanted = levels[depth];
+    if (!wanted) return undefined;
+    if (below !== undefined) {
+      const parent = takeIf(openDirectoryAt(below, PARENT), wanted.identity);
+      if (parent !== undefined) return parent;
+    }
+    let at = top;
+    for (const level of levels.slice(0, depth + 1)) {
+      const next = openDirectoryAt(at, level.name);
+      if (at !== top) close(at);
+      if (!next.ok) return undefined;
+      at = next.value;
+    }
+    return takeIf({ ok: true, value: at }, wanted.identity);
+  };
+
+  return {
+    directory,
+    enter(name, opened, status) {
+      levels.push({ name, identity: identityOf(status), descriptor: opened });
+      const far = levels[levels.length - 1 - OPEN_LEVELS];
+      if (far?.descriptor !== undefined) {
+        close(far.descriptor);
+        far.descriptor = undefined;
+      }
+    },
+    leave() {
+      const left = levels.pop();
+      const present = levels.at(-1);
+      if (present && present.descriptor === undefined) {
+        present.descriptor = find(levels.length - 1, left?.descriptor);
+      }
+      if (left?.descriptor !== undefined) close(left.descriptor);
+    },
+    names: () => levels.map((level) => level.name),
+    close() {
+      for (const { descriptor } of levels) if (descriptor !== undefined) close(descriptor);
+      levels.length = 0;
+    },
+  };
+}
+
+function takeIf(opened: ReturnType<typeof openDirectoryAt>, identity: string): Descriptor | undefined {
+  if (!opened.ok) return undefined;
+  const status = statusOf(opened.value);
+  if (status.ok && identityOf(status.value) === identity) return opened.value;
+  close(opened.value);
+  return undefined;
+}

@@ -1,0 +1,134 @@
+/**
+ * Taking away a tree: by descriptor, so that no link leads out of it, and whatever its directories' modes.
+ *
+ * The work is a generator that yields after each entry: a thread runs it to its end, the main one in slices.
+ */
+
+import { type Entry, listDirectory } from "../posix/listing.ts";
+import {
+  close,
+  type Descriptor,
+  type Errno,
+  type Name,
+  openDirectoryAt,
+  type Posix,
+  removeAt,
+  removeDirectoryAt,
+  type Status,
+  setMode,
+  setModeAt,
+  statusOf,
+} from "../posix.ts";
+import { fault, ok } from "../result.ts";
+import { createDescent, type Descent } from "./descent.ts";
+
+/** A step of a removal; the generator's return says whether all is gone. */
+export type Removal = Generator<void, Posix<void>>;
+
+const OWNER_ALL = 0o700;
+/** The errors of an entry that is no directory, or no longer. */
+const NO_DIRECTORY: readonly Errno[] = ["ENOTDIR", "ELOOP", "ENOENT"];
+/** A directory on the way was moved out of the tree. */
+const MOVED: Posix<never> = fault("ESTALE");
+
+/** Takes away an entry and, where it is a directory, everything in it. One that is not there is no error. */
+export function* removeTree(parent: Descriptor, name: Name): Removal {
+  const directory = openWhateverItsMode(parent, name);
+  if (!directory.ok) {
+    return NO_DIRECTORY.includes(directory.fault) ? unlessGone(removeAt(parent, name)) : directory;
+  }
+  try {
+    const emptied = yield* emptyDirectory(directory.value);
+    return emptied.ok ? unlessGone(removeDirectoryAt(parent, name)) : emptied;
+  } finally {
+    close(directory.value);
+  }
+}
+
+/** Takes away everything in a directory, which stays. */
+export function* emptyDirectory(top: Descriptor): Removal {
+  const first = prepare(top);
+  if (!first.ok) return first;
+  const descent = createDescent(top);
+  try {
+    return yield* emptyFrom(first.value.entries, descent);
+  } finally {
+    descent.close();
+  }
+}
+
+interface Prepared {
+  readonly status: Status;
+  readonly entries: Entry[];
+}
+
+/** Lists a directory that is to be emptied, and lets its user change it. */
+function prepare(directory: Descriptor): Posix<Prepared> {
+  const status = statusOf(directory);
+  if (!status.ok) return status;
+  if ((status.value.mode & OWNER_ALL) !== OWNER_ALL) setMode(directory, OWNER_ALL);
+  const entries = listDirectory(directory);
+  return entries.ok ? ok({ status: status.value, entries: entries.value }) : entries;
+}
+
+function* emptyFrom(entries: Entry[], descent: Descent): Removal {
+  const above: { readonly name: Name; readonly entries: Entry[] }[] = [];
+  let waiting = entries;
+  for (;;) {
+    yield;
+    const entry = waiting.pop();
+    if (entry) {
+      const entered = removeOrEnter(descent, entry);
+      if (!entered.ok) return entered;
+      if (entered.value) {
+        above.push({ name: entry.name, entries: waiting });
+        waiting = entered.value;
+      }
+      continue;
+    }
+    const emptied = above.pop();
+    if (!emptied) return ok(undefined);
+    descent.leave();
+    const directory = descent.directory();
+    const removed = directory === undefined ? MOVED : unlessGone(removeDirectoryAt(directory, emptied.name));
+    if (!removed.ok) return removed;
+    waiting = emptied.entries;
+  }
+}
+
+/** The entries of a directory that was gone into; nothing where the entry is away. */
+function removeOrEnter(descent: Descent, { name, kind }: Entry): Posix<Entry[] | undefined> {
+  const directory = descent.directory();
+  if (directory === undefined) return MOVED;
+  if (kind !== "directory" && kind !== "unknown") {
+    const removed = removeAt(directory, name);
+    // Otherwise it was swapped for a directory since it was listed: Linux says the first, macOS the second.
+    if (removed.ok || (removed.fault !== "EISDIR" && removed.fault !== "EPERM")) return nothing(removed);
+  }
+  const opened = openWhateverItsMode(directory, name);
+  if (!opened.ok) return NO_DIRECTORY.includes(opened.fault) ? nothing(removeAt(directory, name)) : opened;
+  const prepared = prepare(opened.value);
+  if (!prepared.ok) {
+    close(opened.value);
+    return prepared;
+  }
+  descent.enter(name, opened.value, prepared.value.status);
+  return ok(prepared.value.entries);
+}
+
+/** A directory whose mode keeps its own user from reading it is given one that does not. */
+function openWhateverItsMode(parent: Descriptor, name: Name): Posix<Descriptor> {
+  const opened = openDirectoryAt(parent, name);
+  if (opened.ok || opened.fault !== "EACCES") return opened;
+  const readable = setModeAt(parent, name, OWNER_ALL);
+  return readable.ok ? openDirectoryAt(parent, name) : readable;
+}
+
+function unlessGone(removed: Posix<void>): Posix<void> {
+  return !removed.ok && removed.fault === "ENOENT" ? ok(undefined) : removed;
+}
+
+function nothing(removed: Posix<void>): Posix<undefined> {
+  const done = unlessGone(removed);
+  return done.ok ? ok(undefined) : done;
+}
