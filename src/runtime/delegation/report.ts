@@ -4,7 +4,6 @@ import type { Clock } from "../clock.ts";
 import type { SpawnerHandle } from "../handle.ts";
 import { type Descriptor, describeError } from "../posix.ts";
 import { call, userMessage } from "./a2a.ts";
-import { writeRecord } from "./child-records.ts";
 import type { Delivery, Report } from "./completion.ts";
 import {
   ADDRESSEE_HEADER,
@@ -15,6 +14,7 @@ import {
 } from "./door.ts";
 import type { DelegationIdentity } from "./identity.ts";
 import { notice } from "./outcome-block.ts";
+import { writeRecord } from "./record-file.ts";
 
 /** Tries to bring a report to the delegating task. */
 export type Post = (identity: DelegationIdentity, report: Report) => Promise<Delivery>;

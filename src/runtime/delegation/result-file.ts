@@ -1,15 +1,7 @@
 /** A child's answer: the file it left in a directory that its parent holds. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import {
-  close,
-  type Descriptor,
-  describeError,
-  encodeName,
-  openDirectoryAt,
-  openDirectoryPath,
-  type Posix,
-} from "../posix.ts";
+import { close, type Descriptor, describeError, encodeName, openDirectoryAt, type Posix } from "../posix.ts";
 import { ok } from "../result.ts";
 import {
   ensureDirectoryAt,
@@ -48,8 +40,8 @@ export type KeptAnswer =
 
 /** Where an answer is kept that is too long to be shown. */
 export interface Keeping {
-  /** The parent's runtime directory, absolute. */
-  readonly runtimeDirectory: string;
+  /** The parent's runtime directory. */
+  readonly runtime: Descriptor;
   readonly delegationId: string;
 }
 
@@ -89,10 +81,7 @@ async function readOpened(file: OpenFile, keeping: Keeping): Promise<Answer> {
 }
 
 async function keep(file: OpenFile, head: Uint8Array, keeping: Keeping): Promise<KeptAnswer> {
-  const runtime = openDirectoryPath(keeping.runtimeDirectory);
-  if (!runtime.ok) return notKept(runtime.fault);
-  const directory = ensureDirectoryAt(runtime.value, "delegations");
-  close(runtime.value);
+  const directory = ensureDirectoryAt(keeping.runtime, "delegations");
   if (!directory.ok) return notKept(directory.fault);
   try {
     let bytes = 0;

@@ -50,7 +50,7 @@ export type Trace = (event: TraceEvent) => void;
 /** What a trace needs of its session. */
 export interface TracedSession {
   readonly id: string;
-  readonly folders: { readonly records: string };
+  readonly directories: { readonly records: { readonly path: string } };
   readonly clock: { now(): number };
   readonly diagnose: (line: string) => void;
 }
@@ -59,7 +59,7 @@ const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | con
 
 /** The trace of a session; a line that cannot be appended is one line for the operator. */
 export function createTrace(session: TracedSession): Trace {
-  const path = join(session.folders.records, "trace.jsonl");
+  const path = join(session.directories.records.path, "trace.jsonl");
   return ({ event, ...fields }) => {
     const line = { event, at_ms: Math.floor(session.clock.now()), session_id: session.id, ...fields };
     try {

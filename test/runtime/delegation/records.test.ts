@@ -1,10 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { holdChildRecords, readRecord, writeRecord } from "../../../src/runtime/delegation/child-records.ts";
 import type { CompletionRecord } from "../../../src/runtime/delegation/completion.ts";
+import { readRecord, writeRecord } from "../../../src/runtime/delegation/record-file.ts";
 import { close } from "../../../src/runtime/posix.ts";
-import { openDescriptors } from "../world.ts";
 import { hold, identity, scratch } from "./kit.ts";
 
 const record: CompletionRecord = {
@@ -117,39 +116,5 @@ describe("completion.json", () => {
       resultPath: undefined,
     });
     close(held);
-  });
-});
-
-describe("a child's records directory", () => {
-  const home = scratch();
-  const good = join(home, ".murmur", "records", "work", "ses_child");
-  mkdirSync(good, { recursive: true });
-  symlinkSync(join(home, ".murmur", "records", "work"), join(home, ".murmur", "records", "linked"));
-  mkdirSync(join(home, "elsewhere", "ses_child"), { recursive: true });
-  const expected = { home, childSessionId: "ses_child", parentSessionId: "ses_parent" };
-
-  test("is held where it is what it must be", () => {
-    const held = holdChildRecords(good, expected);
-    if (!held.ok) throw new Error(held.fault);
-    held.value.close();
-  });
-
-  test.each([
-    [undefined, "was not named"],
-    [join(home, "elsewhere", "ses_child"), "does not lie under"],
-    [`${home}/.murmur/records/../../elsewhere/ses_child`, "is not a plain path"],
-    [join(home, ".murmur", "records", "work"), "does not end in its own session id"],
-    [join(home, ".murmur", "records", "linked", "ses_child"), "cannot be opened"],
-    [join(home, ".murmur", "records", "none", "ses_child"), "No such file or directory"],
-    ["relative/ses_child", "does not lie under"],
-  ])("is refused: %s", (reported, why) => {
-    const before = openDescriptors();
-    const held = holdChildRecords(reported, expected);
-    expect(held.ok ? "held" : held.fault).toContain(why);
-    expect(openDescriptors()).toBe(before);
-  });
-
-  test("is never the parent's own", () => {
-    expect(holdChildRecords(good, { ...expected, parentSessionId: "ses_child" }).ok).toBe(false);
   });
 });

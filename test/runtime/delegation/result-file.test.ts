@@ -27,8 +27,10 @@ function places() {
 async function answerOf({ child, runtime }: { child: string; runtime: string }) {
   const before = openDescriptors();
   const held = hold(child);
-  const answer = await readAnswer(held, { runtimeDirectory: runtime, delegationId: "dlg_1" });
+  const parents = hold(runtime);
+  const answer = await readAnswer(held, { runtime: parents, delegationId: "dlg_1" });
   close(held);
+  close(parents);
   expect(openDescriptors()).toBe(before);
   return answer;
 }
