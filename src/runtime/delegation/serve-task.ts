@@ -1,5 +1,6 @@
 /** The child's half: a TypeScript capsule that takes one task over A2A, answers it, and reports how it ended. */
 
+import { setImmediate as turn } from "node:timers/promises";
 import { Elysia } from "elysia";
 import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
 import { newId } from "../identifiers.ts";
@@ -79,6 +80,7 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
   const cancel = new AbortController();
   const begun = session.clock.elapsed();
   const taken = Promise.withResolvers<{ readonly held: HeldTask; readonly text: string }>();
+  const answered = Promise.withResolvers<void>();
   let held: HeldTask | undefined;
   let running: Promise<TaskEnd> | undefined;
   let finishing: Promise<number> | undefined;
@@ -148,6 +150,7 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
       const request = readRequest(body);
       return rpcResponse(request.id, answerRequest(request));
     })
+    .onAfterResponse(() => void (held && answered.resolve()))
     .listen({ hostname: "127.0.0.1", port: 0 });
   const door = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
   if (!door) throw new Error("the door has no port");
@@ -167,6 +170,9 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
   await announceReady(session, door, options.operatorToken);
 
   const { held: task, text } = await taken.promise;
+  // The parent must hear that the task is held before the task can end this process.
+  await answered.promise;
+  await turn();
   running = runTask(session, options, {
     taskId: task.id,
     contextId: task.contextId,

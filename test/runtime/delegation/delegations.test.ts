@@ -9,7 +9,7 @@ import { type Host, openHost } from "./host.ts";
 let host: Host;
 beforeAll(async () => {
   host = await openHost();
-});
+}, 60_000);
 afterAll(() => host.stop());
 beforeEach(() => {
   if (existsSync(join(host.session.directories.records.path, "trace.jsonl"))) host.trace();

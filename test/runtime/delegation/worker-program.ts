@@ -18,7 +18,9 @@ const opened = await openSession({ run: run.value });
 if (!opened.ok) throw new Error(describeRefusal(opened.fault));
 const session = opened.value;
 const records = session.directories.records.path;
-const forever = () => new Promise<TaskEnd>(() => setInterval(() => {}, 1 << 30));
+/** Until it is cancelled. */
+const forever = (_: string, signal: AbortSignal) =>
+  new Promise<TaskEnd>((resolve) => signal.addEventListener("abort", () => resolve({ status: "error" })));
 
 const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<TaskEnd>> = {
   bytes: async (count) => ({ status: "ok", answer: "a".repeat(Number(count)) }),
@@ -31,10 +33,10 @@ const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<Tas
     process.exit(3);
   },
   /** While it writes it. */
-  half: async () => {
+  half: async (detail, signal) => {
     writeFileSync(join(records, "completion.json"), '{"delegation_id": "dlg_');
     process.kill(process.pid, "SIGKILL");
-    return await forever();
+    return await forever(detail, signal);
   },
   /** After it wrote it, and before it was delivered. */
   recorded: async () => {
