@@ -146,11 +146,11 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
       const given = request.headers.get("authorization");
       return given === `Bearer ${operatorToken.reveal()}` ? undefined : new Response(null, { status: 401 });
     })
+    .onAfterResponse(() => void (held && answered.resolve()))
     .post("/", ({ body }) => {
       const request = readRequest(body);
       return rpcResponse(request.id, answerRequest(request));
     })
-    .onAfterResponse(() => void (held && answered.resolve()))
     .listen({ hostname: "127.0.0.1", port: 0 });
   const door = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
   if (!door) throw new Error("the door has no port");
