@@ -28,6 +28,7 @@ export {
   type SpawnApproval,
 } from "./client.ts";
 export { type Clock, systemClock } from "./clock.ts";
+export { type CapsuleStep, runCapsuleStep, type StepOutcome } from "./delegation/capsule-step.ts";
 export {
   type AlongsideWait,
   type AttemptEnd,

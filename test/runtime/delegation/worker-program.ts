@@ -25,6 +25,7 @@ const forever = (_: string, signal: AbortSignal) =>
 const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<TaskEnd>> = {
   bytes: async (count) => ({ status: "ok", answer: "a".repeat(Number(count)) }),
   say: async (text) => ({ status: "ok", answer: text }),
+  sleep: async (text) => ({ status: "ok", answer: text }),
   nothing: async () => ({ status: "ok" }),
   fail: async (detail) => ({ status: "error", detail }),
   /** Before it wrote a record. */
@@ -70,8 +71,10 @@ const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<Tas
   },
 };
 
+// A worker of a plan's step sleeps after its task: it was given nobody to report to.
 process.exit(
   await serveTask(session, {
+    afterTask: session.spawner?.url ? "exit" : "sleep",
     operatorToken: new Secret(randomBytes(16).toString("hex")),
     async run({ text, signal }) {
       const [kind = "", ...rest] = text.split(":");
