@@ -7,6 +7,8 @@ export interface DaemonProcess {
   readonly pid: number;
   /** Everything it has written to stderr so far. */
   stderr(): string;
+  /** Everything it wrote to stdout, once it has ended. */
+  stdout(): Promise<string>;
   /** Ends it with SIGTERM; resolves with its exit code, or the signal that killed it. */
   stop(): Promise<number | NodeJS.Signals>;
   kill(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>;
@@ -20,6 +22,8 @@ export interface DaemonOptions {
   readonly home: string;
   readonly env?: Readonly<Record<string, string>>;
   readonly cwd?: string;
+  /** Kills the daemon, whether it listens yet or not. */
+  readonly signal?: AbortSignal;
   readonly onLine?: (line: string) => void;
 }
 
@@ -29,12 +33,14 @@ export interface DaemonOptions {
 export async function startDaemonProcess(options: DaemonOptions): Promise<DaemonProcess> {
   const child = Bun.spawn([...options.command, ...options.args], {
     stdin: "ignore",
-    stdout: "ignore",
+    stdout: "pipe",
     stderr: "pipe",
     env: { PATH: process.env.PATH ?? "", ...options.env, HOME: options.home },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
+    ...(options.signal !== undefined && { signal: options.signal }),
   });
   let written = "";
+  const stdout = new Response(child.stdout).text();
   const port = Promise.withResolvers<number>();
   const draining = (async () => {
     let rest = "";
@@ -66,6 +72,7 @@ export async function startDaemonProcess(options: DaemonOptions): Promise<Daemon
     port: bound,
     pid: child.pid,
     stderr: () => written,
+    stdout: () => stdout,
     stop: () => kill("SIGTERM"),
     kill,
   };

@@ -49,7 +49,7 @@ interface Endpoint {
 
 /** What any request can hear before its route is looked at, and what any request with a body can. */
 const ALWAYS: readonly Kind[] = ["foreign-caller", "internal"];
-const WITH_BODY: readonly Kind[] = ["body-too-large", "body-too-slow", "bad-body"];
+const WITH_BODY: readonly Kind[] = ["body-too-large", "body-too-slow", "body-ended-early", "bad-body"];
 
 const ENDPOINTS: readonly Endpoint[] = [
   {
@@ -157,6 +157,7 @@ const SAMPLES: { readonly [K in Kind]: readonly Extract<Refusal, { kind: K }>[] 
   "foreign-caller": [{ kind: "foreign-caller", why: REASON }],
   "body-too-large": [{ kind: "body-too-large", maxBytes: MAX_BODY_BYTES }],
   "body-too-slow": [{ kind: "body-too-slow", seconds: BODY_DEADLINE_SECONDS }],
+  "body-ended-early": [{ kind: "body-ended-early" }],
   "bad-body": [{ kind: "bad-body", what: REASON }],
   identity: [{ kind: "identity" }],
   "not-in-parent-allow": [{ kind: "not-in-parent-allow", name: ASKED.name }],

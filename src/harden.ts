@@ -1,12 +1,12 @@
 /** What a starting daemon does for its own safety, before it holds anything worth reading. */
 
-import { denyCoreDumps, denyInspection } from "./native.ts";
+import { denyCoreDumps, denyInspection, silenceCrashReporter } from "./native.ts";
 
 /** Variables that a compiled Bun executable obeys whoever sets them. */
 const RUNTIME_VARIABLES = ["BUN_OPTIONS", "BUN_INSPECT", "BUN_INSPECT_CONNECT_TO", "BUN_BE_BUN"] as const;
 
 /**
- * Closes this process to debuggers, core dumps and readers of its memory. A failure is no reason to stop.
+ * Closes this process to debuggers, core dumps, crash reports and readers of its memory. A failure is no reason to stop.
  *
  * @returns one sentence for each thing that could not be done or should not be so
  */
@@ -15,6 +15,7 @@ export function harden(environment: NodeJS.ProcessEnv): readonly string[] {
   if (!attempt(denyInspection))
     warnings.push("this process could not be closed to other processes of its user");
   if (!attempt(denyCoreDumps)) warnings.push("core dumps of this process could not be switched off");
+  if (!attempt(silenceCrashReporter)) warnings.push("the reporting of crashes could not be switched off");
   for (const name of RUNTIME_VARIABLES) {
     if (environment[name] !== undefined) {
       warnings.push(`${name} is set: it changes how this program runs, so unset it for the daemon`);

@@ -6,10 +6,11 @@
  * writes is given up line by line.
  */
 
-import { writeSync } from "node:fs";
+import { fstatSync, writeSync } from "node:fs";
 import { type ConsolaInstance, createConsola, LogLevels } from "consola/core";
 import { isWritable } from "./native.ts";
 import { printable } from "./printable.ts";
+import { tokenId } from "./tokens/seal.ts";
 
 const STDERR = 2;
 
@@ -87,14 +88,24 @@ export function formatFields(fields: LogFields): string {
 const PLAIN = /^[A-Za-z0-9_./:@+-]{1,256}$/;
 const MAX_TEXT_CHARACTERS = 1024;
 
-function formatText(text: string): string {
+/** A token that was sent where none belongs: in a path, as a session's id, as a version. */
+const MISPLACED_TOKEN = /ms[ac]1\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+/g;
+
+function formatText(whole: string): string {
+  const text = whole.includes("1.")
+    ? whole.replace(MISPLACED_TOKEN, (token) => `token:${tokenId(token)}`)
+    : whole;
   if (PLAIN.test(text)) return text;
   const shown = text.length > MAX_TEXT_CHARACTERS ? `${text.slice(0, MAX_TEXT_CHARACTERS)}…` : text;
   return printable(JSON.stringify(shown));
 }
 
 /** A pipe that polls as writable takes at least this much without blocking (POSIX: PIPE_BUF is 512 or more; 4096 here). */
-const CHUNK_BYTES = process.platform === "darwin" ? 512 : 4096;
+const PIPE_CHUNK_BYTES = process.platform === "darwin" ? 512 : 4096;
+/** A file takes what it is given; each write has its price, whatever its size. */
+const FILE_CHUNK_BYTES = 64 * 1024;
+/** Lines wait this long for others to be written with. */
+const LINGER_MS = 10;
 const MAX_BUFFERED_CHARACTERS = 256 * 1024;
 const RETRY_MS = 50;
 
@@ -108,6 +119,7 @@ class LineBuffer {
   #dropped = 0;
   #scheduled = false;
   #rest: Uint8Array = new Uint8Array(0);
+  readonly #chunkBytes = isRegularFile(STDERR) ? FILE_CHUNK_BYTES : PIPE_CHUNK_BYTES;
 
   add(line: string): void {
     if (this.#characters + line.length > MAX_BUFFERED_CHARACTERS) {
@@ -118,7 +130,7 @@ class LineBuffer {
     this.#characters += line.length;
     if (this.#scheduled) return;
     this.#scheduled = true;
-    setImmediate(() => this.flush());
+    setTimeout(() => this.flush(), LINGER_MS);
   }
 
   flush(): void {
@@ -130,7 +142,7 @@ class LineBuffer {
         setTimeout(() => this.flush(), RETRY_MS).unref();
         return;
       }
-      const chunk = this.#rest.subarray(0, CHUNK_BYTES);
+      const chunk = this.#rest.subarray(0, this.#chunkBytes);
       this.#rest = this.#rest.subarray(chunk.length);
       if (!writeAll(chunk)) this.#rest = new Uint8Array(0);
     }
@@ -146,5 +158,14 @@ class LineBuffer {
     this.#lines = [];
     this.#characters = 0;
     return bytes;
+  }
+}
+
+function isRegularFile(fd: number): boolean {
+  try {
+    return fstatSync(fd).isFile();
+  } catch {
+    // A closed stderr refuses its writes later.
+    return false;
   }
 }

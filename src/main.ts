@@ -2,7 +2,7 @@
 
 import { writeSync } from "node:fs";
 import { readFlags, usage } from "./cli/flags.ts";
-import { startDaemon } from "./daemon.ts";
+import { type Daemon, startDaemon } from "./daemon.ts";
 import { announce, writeLine } from "./log.ts";
 import { describeOsError, isSystemError } from "./os-error.ts";
 import { VERSION } from "./version.ts";
@@ -18,14 +18,17 @@ switch (reading.kind) {
     process.exit(printVersion());
     break;
   case "run": {
+    // Before the daemon says that it listens: whoever waits for that may end it at once.
+    let daemon: Daemon | undefined;
+    const stop = () => void (daemon?.stop() ?? Promise.resolve()).then(() => process.exit(0));
+    process.once("SIGTERM", stop);
+    process.once("SIGINT", stop);
     const started = startDaemon(reading.flags, process.env);
     if (!started.ok) {
       announce(started.fault);
       process.exit(1);
     }
-    const stop = () => void started.daemon.stop().then(() => process.exit(0));
-    process.once("SIGTERM", stop);
-    process.once("SIGINT", stop);
+    daemon = started.daemon;
     break;
   }
   default:

@@ -4,11 +4,13 @@
  * Each function answers with the call's own result, and with -1 where it failed.
  */
 
-import { dlopen, type FFIFunction, type Pointer, ptr, read } from "bun:ffi";
+import { dlopen, type FFIFunction, read } from "bun:ffi";
 
 const LINUX = {
   kill: { args: ["i32", "i32"], returns: "i32" },
   prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" },
+  setenv: { args: ["ptr", "ptr", "i32"], returns: "i32" },
+  unsetenv: { args: ["ptr"], returns: "i32" },
   setrlimit: { args: ["i32", "ptr"], returns: "i32" },
   syscall: { args: ["i64", "i64", "i64"], returns: "i64" },
   poll: { args: ["ptr", "u64", "i32"], returns: "i32" },
@@ -16,12 +18,15 @@ const LINUX = {
   epoll_ctl: { args: ["i32", "i32", "i32", "ptr"], returns: "i32" },
   epoll_wait: { args: ["i32", "ptr", "i32", "i32"], returns: "i32" },
   close: { args: ["i32"], returns: "i32" },
+  statx: { args: ["i32", "ptr", "i32", "u32", "ptr"], returns: "i32" },
   __errno_location: { args: [], returns: "ptr" },
 } as const satisfies Record<string, FFIFunction>;
 
 const DARWIN = {
   kill: { args: ["i32", "i32"], returns: "i32" },
   ptrace: { args: ["i32", "i32", "ptr", "i32"], returns: "i32" },
+  setenv: { args: ["ptr", "ptr", "i32"], returns: "i32" },
+  unsetenv: { args: ["ptr"], returns: "i32" },
   setrlimit: { args: ["i32", "ptr"], returns: "i32" },
   poll: { args: ["ptr", "u32", "i32"], returns: "i32" },
   proc_pidinfo: { args: ["i32", "i32", "u64", "ptr", "i32"], returns: "i32" },
@@ -40,12 +45,13 @@ function onLinux(): Linux {
 }
 
 function onDarwin(): Darwin {
-  darwin ??= dlopen("libSystem.B.dylib", DARWIN).symbols;
+  darwin ??= dlopen("/usr/lib/libSystem.B.dylib", DARWIN).symbols;
   return darwin;
 }
 
 const isDarwin = process.platform === "darwin";
 
+export const ENOENT = 2;
 export const ESRCH = 3;
 
 /** The error of the call just made; nothing may run in between. */
@@ -76,6 +82,20 @@ export function denyCoreDumps(): boolean {
   // struct rlimit: two 64-bit numbers on both platforms.
   const limit = new BigUint64Array(2);
   return (isDarwin ? onDarwin() : onLinux()).setrlimit(RLIMIT_CORE, limit) === 0;
+}
+
+/**
+ * The runtime's crash reporter starts a program that sends what it knows. It reads the environment of the C library when
+ * the crash is there, which a change of `process.env` does not reach. Whether it is off now.
+ */
+export function silenceCrashReporter(): boolean {
+  const libc = isDarwin ? onDarwin() : onLinux();
+  const text = (value: string) => Buffer.from(`${value}\u0000`);
+  return (
+    libc.setenv(text("BUN_ENABLE_CRASH_REPORTING"), text("0"), 1) === 0 &&
+    libc.setenv(text("DO_NOT_TRACK"), text("1"), 1) === 0 &&
+    libc.unsetenv(text("BUN_CRASH_REPORT_URL")) === 0
+  );
 }
 
 const POLLOUT = 4;
@@ -110,24 +130,37 @@ const EVENTS_PER_READ = 64;
  */
 export class ReadinessSet {
   readonly #fd = onLinux().epoll_create1(EPOLL_CLOEXEC);
-  readonly #events = new DataView(new ArrayBuffer(EVENT_BYTES * EVENTS_PER_READ));
-  readonly #pointer: Pointer = ptr(this.#events.buffer as ArrayBuffer);
+  readonly #events = new Uint8Array(EVENT_BYTES * EVENTS_PER_READ);
+  readonly #view = new DataView(this.#events.buffer);
 
   /** Adds a descriptor under a number of the caller's. Whether it worked. */
   add(fd: number, value: number): boolean {
-    const event = new DataView(new ArrayBuffer(EVENT_BYTES));
-    event.setUint32(0, EPOLLIN, true);
-    event.setUint32(EVENT_VALUE_OFFSET, value, true);
-    return onLinux().epoll_ctl(this.#fd, EPOLL_CTL_ADD, fd, ptr(event.buffer as ArrayBuffer)) === 0;
+    const event = new Uint8Array(EVENT_BYTES);
+    const view = new DataView(event.buffer);
+    view.setUint32(0, EPOLLIN, true);
+    view.setUint32(EVENT_VALUE_OFFSET, value, true);
+    return onLinux().epoll_ctl(this.#fd, EPOLL_CTL_ADD, fd, event) === 0;
   }
 
   /** The numbers of some descriptors that are readable now; empty where none is. A closed descriptor leaves the set. */
   take(): number[] {
-    const count = onLinux().epoll_wait(this.#fd, this.#pointer, EVENTS_PER_READ, 0);
+    const count = onLinux().epoll_wait(this.#fd, this.#events, EVENTS_PER_READ, 0);
     return Array.from({ length: Math.max(0, count) }, (_, index) =>
-      this.#events.getUint32(index * EVENT_BYTES + EVENT_VALUE_OFFSET, true),
+      this.#view.getUint32(index * EVENT_BYTES + EVENT_VALUE_OFFSET, true),
     );
   }
+}
+
+const AT_FDCWD = -100;
+const STATX_BASIC_STATS = 0x7ff;
+
+/**
+ * Linux: `statx` into a buffer of 256 bytes, links followed; it allocates nothing. 0, or the error's number.
+ *
+ * @param path NUL-terminated
+ */
+export function statInto(path: Uint8Array, into: Uint8Array): number {
+  return onLinux().statx(AT_FDCWD, path, 0, STATX_BASIC_STATS, into) === 0 ? 0 : errno();
 }
 
 const PROC_PIDTBSDINFO = 3;
@@ -140,17 +173,11 @@ const BSDINFO_START_MICROSECONDS = 128;
 export function darwinStartTime(
   pid: number,
 ): { readonly seconds: bigint; readonly microseconds: bigint } | number {
-  const info = new DataView(new ArrayBuffer(BSDINFO_BYTES));
-  const bytes = onDarwin().proc_pidinfo(
-    pid,
-    PROC_PIDTBSDINFO,
-    0n,
-    ptr(info.buffer as ArrayBuffer),
-    BSDINFO_BYTES,
-  );
-  if (bytes < BSDINFO_BYTES) return errno();
+  const info = new Uint8Array(BSDINFO_BYTES);
+  if (onDarwin().proc_pidinfo(pid, PROC_PIDTBSDINFO, 0n, info, BSDINFO_BYTES) < BSDINFO_BYTES) return errno();
+  const view = new DataView(info.buffer);
   return {
-    seconds: info.getBigUint64(BSDINFO_START_SECONDS, true),
-    microseconds: info.getBigUint64(BSDINFO_START_MICROSECONDS, true),
+    seconds: view.getBigUint64(BSDINFO_START_SECONDS, true),
+    microseconds: view.getBigUint64(BSDINFO_START_MICROSECONDS, true),
   };
 }

@@ -1,5 +1,6 @@
 /** Operating system errors in the words an operator knows: `Not a directory (os error 20)`. */
 
+import { constants } from "node:os";
 import { getSystemErrorMap } from "node:util";
 
 /** An exception of the file system or the network: it carries the number the OS gave. */
@@ -25,7 +26,9 @@ const C_LIBRARY_WORDS: Readonly<Record<string, string>> = {
 /** `Not a directory (os error 20)`; an exception without a number keeps its own message. */
 export function describeOsError(error: unknown): string {
   if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
-  return describeErrno(error.code, Math.abs(error.errno));
+  // A failed bind carries its code alone.
+  const number = Math.abs(error.errno) || (constants.errno[error.code as keyof typeof constants.errno] ?? 0);
+  return describeErrno(error.code, number);
 }
 
 /** The same of an error's name and its number on this platform. */

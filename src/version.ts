@@ -1,5 +1,7 @@
-/** The daemon's version: `package.json`'s, which the build compiles in. */
+/**
+ * The daemon's version. The bundler folds this one string into a compiled binary, which therefore reads no
+ * package.json when it runs; from source it is read from the package.json beside `src/`.
+ */
+import { version } from "../package.json" with { type: "json" };
 
-import manifest from "../package.json" with { type: "json" };
-
-export const VERSION: string = manifest.version;
+export const VERSION: string = version;

@@ -4,10 +4,11 @@
  */
 
 import type { TObject } from "@sinclair/typebox";
-import { Elysia, ParseError, status, ValidationError } from "elysia";
+import { status as answerStatus, Elysia, ValidationError } from "elysia";
+import type { DecisionLog } from "../log.ts";
 import type { Context, Decision } from "./context.ts";
 import { deregister } from "./deregister.ts";
-import { hasUnreadBody, readJsonBody, refuseForeignCaller } from "./guard.ts";
+import { drain, hasBody, readJsonBody, refuseForeignCaller } from "./guard.ts";
 import { type Refusal, refusalMessage, refusalStatus } from "./refusals.ts";
 import { register } from "./register.ts";
 import {
@@ -28,78 +29,101 @@ import {
   StatusPath,
 } from "./schemas.ts";
 import { spawn } from "./spawn.ts";
-import { status as statusOf } from "./status.ts";
-
-const REFUSALS = { 400: Refused, 403: Refused, 404: Refused, 408: Refused, 413: Refused, 500: Refused };
+import { status } from "./status.ts";
 
 export function createApp(context: Context) {
-  return new Elysia({ aot: true, strictPath: true, normalize: false, precompile: true })
-    .onRequest(({ request }) => {
+  const { log } = context;
+  // Each route is compiled at its first request: all of them at once take a third of the time to start.
+  return new Elysia({ aot: true, strictPath: true, normalize: false, precompile: false })
+    .onRequest(({ request, set }) => {
+      // Only POST routes read a body; one that stays unread ends the connection with the answer.
+      if (request.method !== "POST" && hasBody(request)) set.headers.connection = "close";
       const refusal = refuseForeignCaller(request.headers);
-      if (refusal) return answerUnread(refusal, request);
+      if (refusal) return answerOutside(refusal, request, log);
       // The router would answer HEAD where it answers GET.
-      return request.method === "HEAD" ? answerUnread({ kind: "not-found" }, request) : undefined;
+      return request.method === "HEAD" ? answerOutside({ kind: "not-found" }, request, log) : undefined;
     })
-    .onError(({ error, request }) => answerUnread(refusalOf(error, context), request))
-    .get("/health", () => ({}), { response: { 200: HealthAnswer, ...REFUSALS } })
+    .onError(({ error, request }) => answerOutside(refusalOf(error, log), request, log))
+    .get("/health", () => ({}), { response: answers(HealthAnswer) })
     .post(
       "/spawn",
-      async ({ body, headers }) => answer(await spawn(context, body, headers[CREDENTIAL_HEADER])),
-      {
-        parse: jsonBody(SpawnBody),
-        body: SpawnBody,
-        headers: SpawnHeaders,
-        response: { 200: SpawnAnswer, ...REFUSALS },
-      },
+      async ({ body, headers }) => answer(await spawn(context, body, headers[CREDENTIAL_HEADER]), log),
+      { ...jsonBody(SpawnBody), headers: own(SpawnHeaders), response: answers(SpawnAnswer) },
     )
     .post(
       "/register",
-      async ({ body, headers }) => answer(await register(context, body, headers[APPROVAL_HEADER])),
-      {
-        parse: jsonBody(RegisterBody),
-        body: RegisterBody,
-        headers: RegisterHeaders,
-        response: { 200: RegisterAnswer, ...REFUSALS },
-      },
+      async ({ body, headers }) => answer(await register(context, body, headers[APPROVAL_HEADER]), log),
+      { ...jsonBody(RegisterBody), headers: own(RegisterHeaders), response: answers(RegisterAnswer) },
     )
     .post(
       "/deregister",
-      ({ body, headers }) => answer(deregister(context, body, headers[CREDENTIAL_HEADER])),
-      {
-        parse: jsonBody(DeregisterBody),
-        body: DeregisterBody,
-        headers: DeregisterHeaders,
-        response: { 200: DeregisterAnswer, ...REFUSALS },
-      },
+      ({ body, headers }) => answer(deregister(context, body, headers[CREDENTIAL_HEADER]), log),
+      { ...jsonBody(DeregisterBody), headers: own(DeregisterHeaders), response: answers(DeregisterAnswer) },
     )
     .get(
       "/status/:session_id",
       ({ params, path }) => {
-        // Paths are compared exactly, and the router has decoded the id.
+        // Paths are compared exactly, and the router has decoded the id. (Dot segments and backslashes are resolved by the
+        // server before any of this is asked, and nothing tells that they were there.)
         if (path !== `/status/${params.session_id}`) return refusalAnswer({ kind: "not-found" });
-        return answer(statusOf(context, params.session_id));
+        return answer(status(context, params.session_id), log);
       },
-      { params: StatusPath, response: { 200: StatusAnswer, ...REFUSALS } },
+      { params: own(StatusPath), response: answers(StatusAnswer) },
     );
 }
 
-function answer<Answer>(decision: Decision<Answer>) {
-  return decision.ok ? decision.answer : refusalAnswer(decision.refusal);
+/** A schema of the route's own: the framework writes into those it is given, and these are shared. */
+function own<Schema extends TObject>(schema: Schema): Schema {
+  return { ...schema };
+}
+
+function answers<Schema extends TObject>(schema: Schema) {
+  const refused = own(Refused);
+  return {
+    200: own(schema),
+    400: refused,
+    403: refused,
+    404: refused,
+    408: refused,
+    413: refused,
+    500: refused,
+  };
+}
+
+function answer<Answer>(decision: Decision<Answer>, log: DecisionLog) {
+  if (decision.ok) return decision.answer;
+  const { refusal } = decision;
+  // A decision logs what it refused; a body it could not make sense of never became one.
+  if (refusal.kind === "bad-body")
+    log.refused({ event: "request", refused: refusal.kind, detail: refusal.what });
+  return refusalAnswer(refusal);
 }
 
 function refusalAnswer(refusal: Refusal) {
-  return status(refusalStatus(refusal), { error: refusalMessage(refusal) });
+  return answerStatus(refusalStatus(refusal), { error: refusalMessage(refusal) });
 }
 
 /**
- * A refusal before the body was read. What is left of it must never be taken for the next request, so such a
- * connection ends with the answer.
+ * A refusal from outside a route's own code. Where a body was not read to its end, what is left of it must never be taken
+ * for the next request: such a connection ends with the answer.
  */
-function answerUnread(refusal: Refusal, request: Request): Response {
-  const headers = hasUnreadBody(request) ? { connection: "close" } : undefined;
+async function answerOutside(refusal: Refusal, request: Request, log: DecisionLog): Promise<Response> {
+  const { method, url, headers } = request;
+  log.refused({
+    event: "request",
+    refused: refusal.kind,
+    method,
+    // From the path on; a query is nothing we look at.
+    path: url.slice(url.indexOf("/", 8)).split("?", 1)[0],
+    host: refusal.kind === "foreign-caller" ? (headers.get("host") ?? "") : undefined,
+    origin: headers.get("origin") ?? undefined,
+    detail: refusal.kind === "bad-body" ? refusal.what : undefined,
+  });
+  const isUnread = refusal.kind !== "bad-body" && hasBody(request);
+  if (isUnread) await drain(request);
   return Response.json(
     { error: refusalMessage(refusal) },
-    { status: refusalStatus(refusal), ...(headers && { headers }) },
+    { status: refusalStatus(refusal), ...(isUnread && { headers: { connection: "close" } }) },
   );
 }
 
@@ -110,14 +134,22 @@ class RefusedRequest extends Error {
   }
 }
 
-/** Reads a body as JSON whatever its content type says, and names the first field that is not what the schema wants. */
-function jsonBody(schema: TObject) {
-  return async ({ request }: { readonly request: Request }): Promise<unknown> => {
-    const reading = await readJsonBody(request);
-    if (!reading.ok) throw new RefusedRequest(reading.refusal);
-    const fault = bodyFault(schema, reading.value);
-    if (fault !== undefined) throw new RefusedRequest({ kind: "bad-body", what: fault });
-    return reading.value;
+/**
+ * How a route takes its body: as JSON whatever its content type says, refused by the first field that is not what the
+ * schema wants. The framework would pick a parser by content type, and answer 422.
+ */
+function jsonBody<Schema extends TObject>(schema: Schema) {
+  return {
+    parse: "none" as const,
+    // An arrow: the framework reads the source of what it is given, and stumbles over a method.
+    transform: async (context: { readonly request: Request; body: unknown }): Promise<void> => {
+      const reading = await readJsonBody(context.request);
+      if (!reading.ok) throw new RefusedRequest(reading.refusal);
+      const fault = bodyFault(schema, reading.value);
+      if (fault !== undefined) throw new RefusedRequest({ kind: "bad-body", what: fault });
+      context.body = reading.value;
+    },
+    body: own(schema),
   };
 }
 
@@ -137,9 +169,8 @@ function bodyFault(schema: TObject, body: unknown): string | undefined {
   return undefined;
 }
 
-function refusalOf(error: unknown, { log }: Context): Refusal {
-  const cause = error instanceof ParseError ? error.cause : error;
-  if (cause instanceof RefusedRequest) return cause.refusal;
+function refusalOf(error: unknown, log: DecisionLog): Refusal {
+  if (error instanceof RefusedRequest) return error.refusal;
   if (error instanceof Error && "code" in error && error.code === "NOT_FOUND") return { kind: "not-found" };
   if (error instanceof ValidationError && error.type === "params") return { kind: "not-found" };
   // Frames only: a message may quote what a request held.

@@ -11,12 +11,13 @@ export const MAX_BODY_BYTES = 64 * 1024;
 /** All of a body has this long to arrive, however it trickles in. */
 export const BODY_DEADLINE_SECONDS = 10;
 
-const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?$/i;
+const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::([0-9]{1,5}))?$/i;
+const MAX_PORT = 65535;
 
 /** Why this caller is not answered, or `undefined` where it may go on. */
 export function refuseForeignCaller(headers: Headers): Refusal | undefined {
-  const host = headers.get("host");
-  if (host === null || !LOOPBACK_HOST.test(host)) {
+  const host = LOOPBACK_HOST.exec(headers.get("host") ?? "");
+  if (!host || Number(host[1] ?? 0) > MAX_PORT) {
     return { kind: "foreign-caller", why: "requests whose Host is 127.0.0.1, localhost or [::1]" };
   }
   if (headers.has("origin")) {
@@ -32,8 +33,7 @@ export function refuseForeignCaller(headers: Headers): Refusal | undefined {
   return undefined;
 }
 
-/** Whether a request has a body that nobody has read: its connection must not carry another request. */
-export function hasUnreadBody(request: Request): boolean {
+export function hasBody(request: Request): boolean {
   const length = request.headers.get("content-length");
   return request.headers.has("transfer-encoding") || (length !== null && length !== "0");
 }
@@ -68,32 +68,100 @@ function badBody(what: string): BodyReading {
 
 const TOO_LARGE: Refusal = { kind: "body-too-large", maxBytes: MAX_BODY_BYTES };
 const TOO_SLOW: Refusal = { kind: "body-too-slow", seconds: BODY_DEADLINE_SECONDS };
+const ENDED_EARLY: Refusal = { kind: "body-ended-early" };
 
-async function readBytes(request: Request): Promise<Uint8Array | Refusal> {
+function readBytes(request: Request): Promise<Uint8Array | Refusal> {
   const { headers } = request;
-  if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return TOO_LARGE;
-  let timer: Timer | undefined;
-  const deadline = new Promise<Refusal>((resolve) => {
-    timer = setTimeout(resolve, BODY_DEADLINE_SECONDS * 1000, TOO_SLOW);
-  });
+  if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return Promise.resolve(TOO_LARGE);
   const reading = headers.has("transfer-encoding") ? readChunks(request) : request.bytes();
-  // A client that goes away leaves nobody to answer.
-  const settled = reading.catch((): Refusal => ({ kind: "bad-body", what: "the body ended early" }));
-  try {
-    return await Promise.race([settled, deadline]);
-  } finally {
-    clearTimeout(timer);
+  return new Promise((resolve) => {
+    const arrival = arrivals.begin(() => resolve(TOO_SLOW));
+    const settle = (bytes: Uint8Array | Refusal) => {
+      arrivals.end(arrival);
+      resolve(bytes);
+    };
+    // A client that goes away leaves nobody to answer.
+    reading.then(settle, () => settle(ENDED_EARLY));
+  });
+}
+
+interface Arrival {
+  /** Monotonic milliseconds. */
+  readonly deadline: number;
+  readonly expire: () => void;
+}
+
+/**
+ * Bodies that are still arriving, oldest first. The runtime's idle timeout starts anew with each byte; this one does
+ * not. One timer serves them all, and runs only while there are any: nearly every body is there at once.
+ */
+class Arrivals {
+  static readonly #TICK_MS = 250;
+  readonly #pending = new Set<Arrival>();
+  #timer: Timer | undefined;
+
+  begin(expire: () => void): Arrival {
+    const arrival = { deadline: performance.now() + BODY_DEADLINE_SECONDS * 1000, expire };
+    this.#pending.add(arrival);
+    this.#timer ??= setInterval(() => this.#tick(), Arrivals.#TICK_MS);
+    return arrival;
+  }
+
+  end(arrival: Arrival): void {
+    this.#pending.delete(arrival);
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    for (const arrival of this.#pending) {
+      if (arrival.deadline > now) break;
+      this.#pending.delete(arrival);
+      arrival.expire();
+    }
+    if (this.#pending.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
   }
 }
 
-/** A chunked body does not say its size: it is read no further than the limit. */
-async function readChunks(request: Request): Promise<Uint8Array | Refusal> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of request.body ?? []) {
-    length += chunk.length;
-    if (length > MAX_BODY_BYTES) return TOO_LARGE;
-    chunks.push(chunk);
+const arrivals = new Arrivals();
+
+const DRAINED_BYTES = 16 * 1024 * 1024;
+const DRAINED_MS = 1000;
+/** A client that is sending on loopback does not pause for as long. */
+const PAUSE_MS = 50;
+
+/**
+ * Reads on while a body keeps coming, for a moment, and throws it away: a client that sends all of its body before it
+ * reads would otherwise find its connection broken, and never hear why.
+ */
+export async function drain(request: Request): Promise<void> {
+  if (request.body === null || request.body.locked) return;
+  const reader = request.body.getReader();
+  const end = performance.now() + DRAINED_MS;
+  try {
+    for (let drained = 0; drained < DRAINED_BYTES && performance.now() < end; ) {
+      const chunk = await Promise.race([reader.read(), Bun.sleep(PAUSE_MS)]);
+      if (!chunk || chunk.done) return;
+      drained += chunk.value.length;
+    }
+  } catch {
+    // The client went away.
   }
-  return Buffer.concat(chunks);
+}
+
+/** A chunked body does not say its size: no more of it is kept than the limit. What follows is left to `drain`. */
+async function readChunks(request: Request): Promise<Uint8Array | Refusal> {
+  const reader = request.body?.getReader();
+  const chunks: Uint8Array[] = [];
+  for (let length = 0; ; ) {
+    const chunk = await reader?.read();
+    if (!chunk || chunk.done) return Buffer.concat(chunks);
+    length += chunk.value.length;
+    if (length > MAX_BODY_BYTES) {
+      reader?.releaseLock();
+      return TOO_LARGE;
+    }
+    chunks.push(chunk.value);
+  }
 }

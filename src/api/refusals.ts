@@ -12,6 +12,7 @@ export type Refusal =
   | { readonly kind: "foreign-caller"; readonly why: string }
   | { readonly kind: "body-too-large"; readonly maxBytes: number }
   | { readonly kind: "body-too-slow"; readonly seconds: number }
+  | { readonly kind: "body-ended-early" }
   /** What is wrong with the body, and what it must be. */
   | { readonly kind: "bad-body"; readonly what: string }
   /** Refusals: "identity failures all answer 403 with one message, on every endpoint". */
@@ -46,6 +47,7 @@ const STATUS: { readonly [Kind in Refusal["kind"]]: RefusalStatus } = {
   "foreign-caller": 403,
   "body-too-large": 413,
   "body-too-slow": 408,
+  "body-ended-early": 400,
   "bad-body": 400,
   identity: 403,
   "not-in-parent-allow": 403,
@@ -77,6 +79,8 @@ export function refusalMessage(refusal: Refusal): string {
       return `the body is larger than ${refusal.maxBytes} bytes`;
     case "body-too-slow":
       return `the body did not arrive within ${refusal.seconds} seconds`;
+    case "body-ended-early":
+      return "the body ended before all of it had arrived";
     case "bad-body":
       return refusal.what;
     case "identity":

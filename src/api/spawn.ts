@@ -1,8 +1,8 @@
 /** `POST /spawn`: may this session start that capsule? */
 
-import { type Excess, excesses } from "../referee/axes.ts";
 import { type Bound, boundReached, type Limits, type Standing, slotBoundReached } from "../referee/bounds.ts";
 import type { Envelope } from "../referee/envelope.ts";
+import { knownExcesses } from "../referee/verdicts.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";
 import type { Artifact, Resolution } from "../registry/registry.ts";
 import type { RunningSession } from "../sessions/sessions.ts";
@@ -33,7 +33,7 @@ interface Asked extends Asking {
 
 /**
  * Judges one request. The three bounds are asked before the registry is read, and once more in the step that takes the
- * slot: between the two, others may have taken it. Answers at once where the artifact is known.
+ * slot: between the two, others may have taken it.
  */
 export function spawn(
   context: Context,
@@ -63,7 +63,7 @@ function refuseBeforeResolving(context: Context, asked: Asked): Refusal | undefi
 /** From here to the end nothing waits: what was checked is still so when the slot is taken. */
 function judge(context: Context, asked: Asked, resolution: Resolution<Envelope>): Decision<SpawnAnswer> {
   if (!resolution.ok) return refused(context, asked, { kind: "unresolved", message: resolution.message });
-  const exceeded = compare(asked.caller.held, resolution.artifact.held);
+  const exceeded = knownExcesses(asked.caller.held, resolution.artifact.held);
   if (isNonEmpty(exceeded)) return refused(context, asked, { kind: "envelope", excesses: exceeded });
   if (!context.sessions.running(asked.caller.id)) return refused(context, asked, { kind: "identity" });
   const standing = standingOf(context, asked);
@@ -91,7 +91,7 @@ function grant(
     event: "spawn",
     session: caller.id,
     capsule: coordinate(coordinates),
-    token: tokenId(token),
+    approval: tokenId(token),
     depth,
     ...slots(context),
   });
@@ -108,7 +108,7 @@ function refused(
     refused: refusal.kind,
     session: caller?.id,
     capsule: coordinate(coordinates),
-    token: credential === undefined ? undefined : tokenId(credential),
+    credential: credential === undefined ? undefined : tokenId(credential),
     depth: caller?.depth,
     ...slots(context),
     detail: refusalDetail(refusal),
@@ -145,23 +145,6 @@ function boundRefusal(bound: Bound | undefined, limits: Limits, standing: Standi
     default:
       return bound satisfies never;
   }
-}
-
-/** Verdicts by parent and child: neither envelope ever changes, so each pair is compared once. */
-const VERDICTS = new WeakMap<Envelope, WeakMap<Envelope, readonly Excess[]>>();
-
-function compare(parent: Envelope, child: Envelope): readonly Excess[] {
-  let ofParent = VERDICTS.get(parent);
-  if (!ofParent) {
-    ofParent = new WeakMap();
-    VERDICTS.set(parent, ofParent);
-  }
-  let verdict = ofParent.get(child);
-  if (!verdict) {
-    verdict = excesses(parent, child);
-    ofParent.set(child, verdict);
-  }
-  return verdict;
 }
 
 function isNonEmpty<T>(list: readonly T[]): list is readonly [T, ...T[]] {

@@ -26,8 +26,10 @@ export type ArtifactReading =
   | { readonly kind: "read"; readonly sha256: Sha256; readonly manifestText: Uint8Array }
   /** The bytes are known, and they are no archive with one manifest in it. `fault` quotes nothing of them. */
   | { readonly kind: "not-an-archive"; readonly sha256: Sha256; readonly fault: string }
-  /** The file could not be read, or not as one. `fault` names the path. */
-  | { readonly kind: "unreadable"; readonly fault: string };
+  /** The file is none that is read. `fault` names the path. */
+  | { readonly kind: "unreadable"; readonly fault: string }
+  /** The host could not read it now (no descriptor was free, say), or it changed meanwhile: the next try may. */
+  | { readonly kind: "failed"; readonly fault: string };
 
 /** Reads the artifact at `path`; a symbolic link is followed, a FIFO is not waited for. */
 export async function readArtifactFile(path: string): Promise<ArtifactReading> {
@@ -41,7 +43,7 @@ export async function readArtifactFile(path: string): Promise<ArtifactReading> {
     }
     return await readOpened(file, path, stat.size);
   } catch (error) {
-    return unreadable(`${path}: ${describeOsError(error)}`);
+    return { kind: "failed", fault: `${path}: ${describeOsError(error)}` };
   } finally {
     await file?.close();
   }
@@ -55,7 +57,7 @@ async function readOpened(file: FileHandle, path: string, size: number): Promise
   });
   const sha256 = await hashAndCompare(file, size, blocks.kept);
   if (sha256 === undefined) {
-    return { kind: "unreadable", fault: `${path}: changed while it was being read` };
+    return { kind: "failed", fault: `${path}: changed while it was being read` };
   }
   if (manifestText instanceof ArchiveFault) {
     return { kind: "not-an-archive", sha256, fault: manifestText.message };

@@ -5,11 +5,12 @@
  * it came from, and those are asked anew at each request: a replaced file is noticed by the next one.
  */
 
-import { type BigIntStats, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describeOsError, isSystemError } from "../os-error.ts";
 import { readArtifactFile } from "./artifact-file.ts";
 import { bareName, type Coordinates, type Sha256 } from "./artifact-name.ts";
+import { isSettled, isUnchanged, type Sighting, sight } from "./file-stamp.ts";
 import type { Manifest, ManifestReading } from "./manifest.ts";
 import { platformName } from "./platform.ts";
 
@@ -37,23 +38,31 @@ export interface RegistryOptions<Held, Read = Manifest> {
   readonly capacity?: number;
 }
 
-/** A file that changed less than this ago could change again within the same time stamp: nothing is kept of it. */
-const SETTLED_AFTER_MS = 20n;
 /** How often a file that changes under the reader is read anew before the request is given up. */
 const READ_ATTEMPTS = 3;
 const SIDECAR_BYTES = 4096;
 
-/** The pair of files that a coordinate stands for now, with what `stat` said of them. */
-interface Pair {
+/** The files that a coordinate stands for, and what was looked at to find them. */
+interface Located {
   readonly zip: string;
   readonly sidecar: string;
-  readonly zipStat: BigIntStats;
-  readonly sidecarStat: BigIntStats;
+  /** Every path that was asked about, absent ones too, with what the file system said. */
+  readonly seen: readonly Sighting[];
+  /** Unix milliseconds, before the first of them was. */
+  readonly seenAt: number;
+}
+
+/** What one reading came to. It lasts as long as its files stand, unless it was the host that failed. */
+interface Verdict<Held> {
+  readonly resolution: Resolution<Held>;
+  readonly lasting: boolean;
 }
 
 interface Kept<Held> {
-  readonly pair: Pair;
+  readonly seen: readonly Sighting[];
   readonly resolution: Resolution<Held>;
+  /** The look that is due at the end of this turn. */
+  looking?: Promise<Resolution<Held>> | undefined;
 }
 
 export class Registry<Held, Read = Manifest> {
@@ -62,7 +71,10 @@ export class Registry<Held, Read = Manifest> {
   readonly #capacity: number;
   readonly #now: () => number;
   readonly #kept = new Map<string, Kept<Held>>();
-  readonly #reading = new Map<string, { readonly pair: Pair; readonly result: Promise<Resolution<Held>> }>();
+  readonly #reading = new Map<
+    string,
+    { readonly seen: readonly Sighting[]; readonly result: Promise<Resolution<Held>> }
+  >();
 
   constructor(options: RegistryOptions<Held, Read>) {
     this.#options = options;
@@ -71,74 +83,111 @@ export class Registry<Held, Read = Manifest> {
     this.#now = options.now ?? Date.now;
   }
 
-  /** Answers at once for what it has read before; requests for the same unread artifact share one reading. */
+  /** Requests for the same artifact share one look at it, and one reading where it is not known. */
   resolve(coordinates: Coordinates): Resolution<Held> | Promise<Resolution<Held>> {
     const key = `${coordinates.name}/${coordinates.version}`;
-    const pair = this.#locate(coordinates, key);
-    if ("ok" in pair) return pair;
     const kept = this.#kept.get(key);
-    if (kept && samePair(kept.pair, pair)) {
-      this.#remember(key, kept);
-      return kept.resolution;
-    }
+    if (!kept) return this.#readShared(coordinates, key);
+    // One look a turn of the event loop, after the last request of that turn: none is answered by an older one.
+    kept.looking ??= new Promise((resolve) => {
+      setImmediate(() => {
+        kept.looking = undefined;
+        resolve(this.#look(coordinates, key, kept));
+      });
+    });
+    return kept.looking;
+  }
+
+  #look(
+    coordinates: Coordinates,
+    key: string,
+    kept: Kept<Held>,
+  ): Resolution<Held> | Promise<Resolution<Held>> {
+    if (!isUnchanged(kept.seen)) return this.#readShared(coordinates, key);
+    this.#remember(key, kept);
+    return kept.resolution;
+  }
+
+  #readShared(coordinates: Coordinates, key: string): Resolution<Held> | Promise<Resolution<Held>> {
     const reading = this.#reading.get(key);
-    if (reading && samePair(reading.pair, pair)) return reading.result;
-    const result = this.#read(coordinates, key, pair).finally(() => {
+    if (reading && isUnchanged(reading.seen)) return reading.result;
+    const located = this.#locate(coordinates, key);
+    if ("ok" in located) return located;
+    const result = this.#read(coordinates, key, located).finally(() => {
       if (this.#reading.get(key)?.result === result) this.#reading.delete(key);
     });
-    this.#reading.set(key, { pair, result });
+    this.#reading.set(key, { seen: located.seen, result });
     return result;
   }
 
-  #locate({ name, version }: Coordinates, key: string): Pair | Resolution<Held> {
-    const directory = join(this.#options.path, name, version);
-    const base = join(directory, `${bareName(name)}-${version}`);
+  #locate({ name, version }: Coordinates, key: string): Located | Resolution<Held> {
+    const base = join(this.#options.path, name, version, `${bareName(name)}-${version}`);
+    const seenAt = this.#now();
+    const seen: Sighting[] = [];
     try {
-      const pair = wholePair(`${base}-${this.#platform}`) ?? wholePair(base);
-      if (pair) return pair;
-      const missing = `${base}.mur.zip`;
-      const file = statSync(missing, { throwIfNoEntry: false }) ? `${base}.sha256` : missing;
-      return registryFault(key, `not found: ${file}: No such file or directory (os error 2)`);
+      for (const candidate of [`${base}-${this.#platform}`, base]) {
+        const zip = `${candidate}.mur.zip`;
+        const sidecar = `${candidate}.sha256`;
+        // The pair that is chosen must be whole.
+        const whole = [zip, sidecar].every((path) => {
+          const sighting = sight(path);
+          seen.push(sighting);
+          return sighting.stamp !== undefined;
+        });
+        if (whole) return { zip, sidecar, seen, seenAt };
+      }
     } catch (error) {
-      const path = isSystemError(error) && "path" in error ? String(error.path) : directory;
+      const path = isSystemError(error) && "path" in error ? String(error.path) : base;
       return registryFault(key, `${path}: ${describeOsError(error)}`);
     }
+    const missing = seen.at(-1)?.path ?? base;
+    return registryFault(key, `not found: ${missing}: No such file or directory (os error 2)`);
   }
 
-  async #read(coordinates: Coordinates, key: string, located: Pair): Promise<Resolution<Held>> {
-    let pair = located;
+  async #read(coordinates: Coordinates, key: string, first: Located): Promise<Resolution<Held>> {
+    let located = first;
     for (let attempt = 1; ; attempt++) {
-      const resolution = await this.#readOnce(key, pair);
-      const after = this.#locate(coordinates, key);
-      if ("ok" in after) return after;
-      if (samePair(pair, after)) {
-        if (this.#isSettled(pair)) this.#remember(key, { pair, resolution });
+      const { resolution, lasting } = await this.#readOnce(key, located);
+      if (isUnchanged(located.seen)) {
+        if (lasting && isSettled(located.seen, located.seenAt)) {
+          this.#remember(key, { seen: located.seen, resolution });
+        }
         return resolution;
       }
-      if (attempt === READ_ATTEMPTS)
-        return registryFault(key, `${pair.zip}: changed while it was being read`);
-      pair = after;
+      const again = this.#locate(coordinates, key);
+      if ("ok" in again) return again;
+      if (attempt === READ_ATTEMPTS) {
+        return registryFault(key, `${located.zip}: changed while it was being read`);
+      }
+      located = again;
     }
   }
 
-  async #readOnce(key: string, pair: Pair): Promise<Resolution<Held>> {
-    const promised = readSidecar(pair.sidecar);
-    if ("fault" in promised) return registryFault(key, promised.fault);
-    const reading = await readArtifactFile(pair.zip);
-    if (reading.kind === "unreadable") return registryFault(key, reading.fault);
+  async #readOnce(key: string, files: Located): Promise<Verdict<Held>> {
+    const promised = readSidecar(files.sidecar);
+    if ("fault" in promised) {
+      return { resolution: registryFault(key, promised.fault), lasting: promised.lasting };
+    }
+    const reading = await readArtifactFile(files.zip);
+    if (reading.kind === "failed" || reading.kind === "unreadable") {
+      return { resolution: registryFault(key, reading.fault), lasting: reading.kind === "unreadable" };
+    }
     if (reading.sha256 !== promised.sha256) {
-      return registryFault(
-        key,
-        `${pair.sidecar} names another hash than that of ${pair.zip} (named ${promised.sha256}, found ${reading.sha256})`,
-      );
+      const hashes = `(named ${promised.sha256}, found ${reading.sha256})`;
+      const fault = `${files.sidecar} names another hash than that of ${files.zip} ${hashes}`;
+      return { resolution: registryFault(key, fault), lasting: true };
     }
     if (reading.kind === "not-an-archive") {
-      return { ok: false, message: `manifest extraction failed: '${key}': ${reading.fault}` };
+      const message = `manifest extraction failed: '${key}': ${reading.fault}`;
+      return { resolution: { ok: false, message }, lasting: true };
     }
     const manifest = await this.#manifest(reading.manifestText);
-    if (!manifest.ok) return { ok: false, message: `manifest parse error: '${key}': ${manifest.fault}` };
+    if (!manifest.ok) {
+      const message = `manifest parse error: '${key}': ${manifest.fault}`;
+      return { resolution: { ok: false, message }, lasting: true };
+    }
     const held = this.#options.lower(manifest.manifest);
-    return { ok: true, artifact: { sha256: reading.sha256, held } };
+    return { resolution: { ok: true, artifact: { sha256: reading.sha256, held } }, lasting: true };
   }
 
   #manifest(bytes: Uint8Array): ManifestReading<Read> | Promise<ManifestReading<Read>> {
@@ -147,13 +196,7 @@ export class Registry<Held, Read = Manifest> {
     return this.#options.readManifest(source);
   }
 
-  #isSettled({ zipStat, sidecarStat }: Pair): boolean {
-    const threshold = (BigInt(Math.trunc(this.#now())) - SETTLED_AFTER_MS) * 1_000_000n;
-    return [zipStat.mtimeNs, zipStat.ctimeNs, sidecarStat.mtimeNs, sidecarStat.ctimeNs].every(
-      (changed) => changed < threshold,
-    );
-  }
-
+  /** Keeps it as the one asked for last. */
   #remember(key: string, kept: Kept<Held>): void {
     this.#kept.delete(key);
     this.#kept.set(key, kept);
@@ -169,46 +212,21 @@ function registryFault(key: string, what: string): { readonly ok: false; readonl
   return { ok: false, message: `registry error for '${key}': ${what}` };
 }
 
-/** The zip and the sidecar of one base name, where both are there. */
-function wholePair(base: string): Pair | undefined {
-  const zip = `${base}.mur.zip`;
-  const zipStat = statSync(zip, { bigint: true, throwIfNoEntry: false });
-  if (!zipStat) return undefined;
-  const sidecar = `${base}.sha256`;
-  const sidecarStat = statSync(sidecar, { bigint: true, throwIfNoEntry: false });
-  return sidecarStat && { zip, sidecar, zipStat, sidecarStat };
-}
-
-function samePair(one: Pair, other: Pair): boolean {
-  return (
-    one.zip === other.zip &&
-    sameFile(one.zipStat, other.zipStat) &&
-    sameFile(one.sidecarStat, other.sidecarStat)
-  );
-}
-
-function sameFile(one: BigIntStats, other: BigIntStats): boolean {
-  return (
-    one.mtimeNs === other.mtimeNs &&
-    one.ctimeNs === other.ctimeNs &&
-    one.size === other.size &&
-    one.ino === other.ino &&
-    one.dev === other.dev
-  );
-}
-
 const HEX_SHA256 = /^[0-9a-f]{64}$/;
 
-function readSidecar(path: string): { readonly sha256: Sha256 } | { readonly fault: string } {
+type Sidecar = { readonly sha256: Sha256 } | { readonly fault: string; readonly lasting: boolean };
+
+function readSidecar(path: string): Sidecar {
   try {
     const stat = statSync(path);
-    if (!stat.isFile()) return { fault: `${path}: not a regular file` };
-    if (stat.size > SIDECAR_BYTES) return { fault: `${path}: larger than ${SIDECAR_BYTES} bytes` };
+    if (!stat.isFile()) return { fault: `${path}: not a regular file`, lasting: true };
+    if (stat.size > SIDECAR_BYTES)
+      return { fault: `${path}: larger than ${SIDECAR_BYTES} bytes`, lasting: true };
     const text = readFileSync(path, "latin1").trim();
-    if (!HEX_SHA256.test(text)) return { fault: `${path}: must hold one lowercase hex SHA-256` };
-    return { sha256: text as Sha256 };
+    if (HEX_SHA256.test(text)) return { sha256: text as Sha256 };
+    return { fault: `${path}: must hold one lowercase hex SHA-256`, lasting: true };
   } catch (error) {
-    return { fault: `${path}: ${describeOsError(error)}` };
+    return { fault: `${path}: ${describeOsError(error)}`, lasting: false };
   }
 }
 

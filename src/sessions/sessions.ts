@@ -5,17 +5,25 @@
  * and the number of its children that still run, for as long as the daemon runs: its id is never free again.
  */
 
-import { type Redemption, Reservations } from "./reservations.ts";
+import { type Holder, type Redemption, Reservations } from "./reservations.ts";
 
 /** A session's own id, as its runtime minted it: 1 to 256 characters of `A-Z a-z 0-9 _ . : -`. */
 export type SessionId = string & { readonly __brand: "SessionId" };
 
 export type SessionStatus = "running" | "complete" | "failed";
 
+/** A running session, as its credential names it. */
+export interface RunningSession<Held> {
+  readonly id: SessionId;
+  /** Levels of delegation that may hang below it. */
+  readonly depth: number;
+  /** What it was found to hold at its registration. */
+  readonly held: Held;
+}
+
 /** What stays of a session after it ends. */
 interface Session<Held> {
   status: SessionStatus;
-  /** Levels of delegation that may hang below it. */
   readonly depth: number;
   /** Its children that have registered and not yet retired. */
   runningChildren: number;
@@ -23,20 +31,8 @@ interface Session<Held> {
   running: Running<Held> | undefined;
 }
 
-interface Running<Held> {
-  readonly id: SessionId;
-  readonly held: Held;
+interface Running<Held> extends RunningSession<Held>, Holder {
   readonly parent: Session<Held> | undefined;
-  reserved: number;
-  ended: boolean;
-}
-
-/** A running session, as its credential names it. */
-export interface RunningSession<Held> {
-  readonly id: SessionId;
-  readonly depth: number;
-  /** What it was found to hold at its registration. */
-  readonly held: Held;
 }
 
 export interface SessionFigures {
@@ -61,8 +57,7 @@ export class Sessions<Held> {
   }
 
   running(id: string): RunningSession<Held> | undefined {
-    const session = this.#sessions.get(id);
-    return session?.running && { id: session.running.id, depth: session.depth, held: session.running.held };
+    return this.#sessions.get(id)?.running;
   }
 
   figures(id: string): SessionFigures | undefined {
@@ -124,7 +119,7 @@ export class Sessions<Held> {
   }
 
   #add(id: SessionId, depth: number, held: Held, parent: Session<Held> | undefined): void {
-    const running = { id, held, parent, reserved: 0, ended: false };
+    const running = { id, depth, held, parent, reserved: 0, ended: false };
     this.#sessions.set(id, { status: "running", depth, runningChildren: 0, running });
     this.#running++;
   }

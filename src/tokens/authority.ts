@@ -54,10 +54,10 @@ export function createAuthority(options: {
   const { randomBytes, wall } = options;
   const credentials = createSeal("msc1", "murmur-spawn-credential-v1", randomBytes(32));
   const approvals = createSeal("msa1", "murmur-spawn-approval-v1", randomBytes(32));
-  const nonce = () => randomBytes(16).toHex();
+  const nonces = new NoncePool(randomBytes);
 
   return {
-    mintCredential: (sid) => credentials.seal(JSON.stringify({ v: VERSION, sid, n: nonce() })),
+    mintCredential: (sid) => credentials.seal(JSON.stringify({ v: VERSION, sid, n: nonces.next() })),
 
     verifyCredential(token) {
       const payload = readPayload(credentials.open(token));
@@ -73,7 +73,7 @@ export function createAuthority(options: {
         digest,
         depth,
         exp: wall() + APPROVAL_LIFETIME_MS,
-        jti: nonce(),
+        jti: nonces.next(),
       };
       return { token: approvals.seal(JSON.stringify({ v: VERSION, ...approval })), approval };
     },
@@ -85,6 +85,25 @@ export function createAuthority(options: {
       approvals.destroy();
     },
   };
+}
+
+/** 16 random bytes in hex at a time; the system is asked for many at once. */
+class NoncePool {
+  static readonly #BYTES = 16;
+  #pool = Buffer.alloc(0);
+  #used = 0;
+
+  constructor(readonly randomBytes: (length: number) => Uint8Array) {}
+
+  next(): string {
+    if (this.#used === this.#pool.length) {
+      this.#pool = Buffer.from(this.randomBytes(NoncePool.#BYTES * 256));
+      this.#used = 0;
+    }
+    const start = this.#used;
+    this.#used += NoncePool.#BYTES;
+    return this.#pool.toString("hex", start, this.#used);
+  }
 }
 
 /** Whatever the MAC vouches for was written above; only its version could be another's. */

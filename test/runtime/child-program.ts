@@ -141,6 +141,14 @@ const modes: Record<string, () => void | Promise<void>> = {
     writeSync(2, `first words\nlast words\n`);
     process.exit(Number(details[0]));
   },
+  "exits-at": async () => {
+    const [step] = details;
+    if (step === "unread-input") closeSync(0);
+    if (step === "input") readFileSync(0);
+    if (step === "registered") await open();
+    if (step === "half-a-line") say('{"session_id":"ses_half"');
+    process.exit(6);
+  },
   killed: () => void process.kill(process.pid, "SIGKILL"),
   silent: forever,
   "closes-stdout": () => {

@@ -1,12 +1,9 @@
 /** A host of its own for a test: a home with a store, a daemon, and capsules whose program is `child-program.ts`. */
 
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startDaemonProcess } from "../../examples/daemon-process.ts";
-import { packCapsule, publishArchive } from "../../examples/publish.ts";
-
-const root = join(import.meta.dir, "../..");
+import { createHost, publishCapsule } from "../kit/host.ts";
 
 export interface World {
   readonly home: string;
@@ -24,39 +21,21 @@ export const ROOMY = ["--max-concurrent", "100000", "--max-live-capsules", "1000
 
 /** `apart`: the daemon judges what is in a registry of its own, not in the store of the home. */
 export async function createWorld(flags: readonly string[] = [], { apart = false } = {}): Promise<World> {
-  const base = realpathSync(mkdtempSync(join(tmpdir(), "mur-roost-runtime-")));
-  const home = join(base, "home");
-  const workdir = join(base, "project");
-  mkdirSync(home, { mode: 0o700 });
+  const host = createHost();
+  const workdir = join(host.home, "project");
   mkdirSync(workdir);
-  const registry = apart ? join(base, "judged") : join(home, ".murmur", "artifacts");
-  const daemon = await startDaemonProcess({
-    command: daemonCommand(),
-    args: ["--port", "0", "--registry-path", registry, "--spawn-allow", "local/parent", ...flags],
-    home,
-  });
+  const registry = apart ? join(host.home, "judged") : host.registry;
+  const daemon = await host.start(["--registry-path", registry, "--spawn-allow", "local/parent", ...flags]);
   return {
-    home,
+    home: host.home,
     registry,
     workdir,
     roostUrl: daemon.url,
-    async publish(name, capabilities, store = join(home, ".murmur", "artifacts")) {
-      const bare = name.slice(name.indexOf("/") + 1);
-      const manifest = `name: ${bare}\nversion: 0.1.0\ncapabilities: {${capabilities}}\n`;
-      publishArchive(store, name, "0.1.0", await packCapsule({ "murmur.yaml": manifest }));
+    async publish(name, capabilities, store = host.registry) {
+      await publishCapsule(store, name, `capabilities: {${capabilities}}\n`);
     },
-    async stop() {
-      await daemon.stop();
-      rmSync(base, { recursive: true, force: true });
-    },
+    stop: () => host[Symbol.asyncDispose](),
   };
-}
-
-/** The compiled daemon where `npm test` has built it, else its source. */
-function daemonCommand(): string[] {
-  const compiledDaemon = join(root, "dist", "mur-roost");
-  if (existsSync(compiledDaemon)) return [compiledDaemon];
-  return [process.execPath, "--no-env-file", join(root, "src/main.ts")];
 }
 
 declare global {
@@ -70,9 +49,17 @@ export function childBinary(): Promise<string> {
   return globalThis.compiledTestChild;
 }
 
+/** A run of tests ends without an event: what hears it is a process whose input ends with it. */
+function removeAfterRun(directory: string): void {
+  const remover = Bun.spawn(["sh", "-c", 'cat; rm -r "$0"', directory], {
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  remover.unref();
+}
+
 async function compile(): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "mur-roost-child-"));
-  process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+  removeAfterRun(directory);
   const path = join(directory, "child");
   const build = Bun.spawn(
     [

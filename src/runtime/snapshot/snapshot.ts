@@ -111,10 +111,13 @@ function runThread({ signal, onProgress }: SnapshotRequest, order: ThreadOrder):
   thread.onerror = ({ message }) => resolve({ kind: "fault", fault: { kind: "broken", message } });
   signal?.addEventListener("abort", abort, { once: true });
   thread.postMessage(order);
-  return promise.finally(() => {
+  return promise.finally(async () => {
     signal?.removeEventListener("abort", abort);
-    thread.terminate();
     URL.revokeObjectURL(script);
+    // The thread holds descriptors of its own until it is gone.
+    const gone = new Promise((resolve) => thread.addEventListener("close", resolve, { once: true }));
+    thread.terminate();
+    await gone;
   });
 }
 

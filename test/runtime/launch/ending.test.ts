@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { endAll, systemClock } from "../../../src/runtime/index.ts";
+import { createRoostClient, endAll, launch, parseRoostUrl, systemClock } from "../../../src/runtime/index.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
+import { rawServer } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
-import { openParent, type TestParent } from "../parent.ts";
+import { coordinates, openParent, type TestParent } from "../parent.ts";
 import { childBinary, createWorld, processesOf, ROOMY, type World } from "../world.ts";
 
 // Processes start slowly on a machine that is busy with other things.
@@ -67,6 +68,25 @@ describe("ending a child", () => {
     giveUp.abort();
     expect(await outcome).toMatchObject({ kind: "failed", failure: { cause: "canceled" } });
     expect(processesOf(binary)).toEqual([]);
+  });
+
+  test("so is one given up while the daemon has not answered", async () => {
+    const daemon = await rawServer(() => {});
+    const url = parseRoostUrl(daemon.url);
+    if (!url.ok) throw new Error(url.fault);
+    const { credential } = parent.session.registration;
+    const registration = { client: createRoostClient(url.value), credential };
+    const giveUp = new AbortController();
+    const before = parent.children();
+    const outcome = launch(
+      { ...parent.session, registration },
+      { ...coordinates("local/worker"), contextId: "ctx_test", signal: giveUp.signal },
+    );
+    await until("the daemon is asked", () => daemon.received().includes("0.1.0"));
+    giveUp.abort();
+    expect(await outcome).toMatchObject({ kind: "failed", failure: { cause: "canceled" } });
+    expect(parent.children()).toEqual(before);
+    await daemon.close();
   });
 });
 

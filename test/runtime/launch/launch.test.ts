@@ -113,6 +113,10 @@ describe("every failure is told apart, and nothing of it stays", () => {
   const line = (fields: object) => `says:${JSON.stringify(fields)}`;
   test.each([
     ["exit:3", "ended", "it ended (exit status: 3) without a first line"],
+    ["exits-at:unread-input", "ended", "it ended (exit status: 6)"],
+    ["exits-at:input", "ended", "it ended (exit status: 6)"],
+    ["exits-at:registered", "ended", "it ended (exit status: 6)"],
+    ["exits-at:half-a-line", "ended", "it ended (exit status: 6) without a first line"],
     ["killed", "ended", "it ended (signal: 9 (SIGKILL)) without a first line"],
     ["throws", "ended", "an exception nobody caught"],
     ["says:hello", "not-json", "its first line is not a JSON object"],

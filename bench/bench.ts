@@ -1,0 +1,37 @@
+/**
+ * `npm run bench`: what a request costs, on the executable as it is released, beside a server that does the least.
+ *
+ * Prints the table, and writes it to `bench/results.json` and the curves to `bench/spawn.svg`. Linux: it reads what the
+ * kernel counts for a process. Each row must be seen on an otherwise idle machine; ratios and processor time hold on a
+ * shared one too.
+ */
+
+import { availableParallelism, cpus } from "node:os";
+import { join } from "node:path";
+import { buildAll } from "./build.ts";
+import { drawChart } from "./chart.ts";
+import { QUICK, readOptions, USAGE } from "./options.ts";
+import { renderTable } from "./report.ts";
+import { runBench } from "./run.ts";
+
+const options = readOptions(process.argv.slice(2));
+if (typeof options === "string") {
+  process.stderr.write(`bench: ${options}\n${USAGE}`);
+  process.exit(1);
+}
+const started = performance.now();
+const say = (line: string) => {
+  process.stderr.write(`${((performance.now() - started) / 1000).toFixed(1).padStart(6)} s  ${line}\n`);
+};
+
+say("compiling");
+const built = await buildAll();
+const daemon = options.executable ?? built.daemon;
+const { rows, curves } = await runBench({ daemon, floor: built.floor }, options, say);
+say("done");
+process.stdout.write(renderTable(rows));
+const place = options.sliceMs === QUICK.sliceMs ? join(import.meta.dir, "../dist/bench") : import.meta.dir;
+const machine = `${cpus()[0]?.model ?? "unknown processor"}, ${availableParallelism()} cores`;
+const results = { runtime: built.runtime, machine, options, rows, curves };
+await Bun.write(join(place, "results.json"), `${JSON.stringify(results, undefined, 2)}\n`);
+await Bun.write(join(place, "spawn.svg"), drawChart(curves));

@@ -1,0 +1,199 @@
+/**
+ * Rows that are measured one event at a time: how long it takes, and how long others wait meanwhile. Each subject is
+ * an artifact that nobody has asked for before.
+ */
+
+import { CHILD, type Host, SUBJECT } from "./host.ts";
+import type { Latencies } from "./latencies.ts";
+import { runLoad } from "./load.ts";
+import { healthRequest, spawnRequest } from "./requests.ts";
+import { median, type Row } from "./row.ts";
+import type { Server } from "./server.ts";
+import { register, type Session } from "./sessions.ts";
+
+export interface EventCase {
+  readonly id: string;
+  readonly what: string;
+  /** The files of the archive. */
+  readonly files: () => Readonly<Record<string, string | Uint8Array>>;
+  /** Status of the answer: some artifacts are refused. */
+  readonly expect: number;
+  /** The longest that the event itself may take, and that anybody else may wait for an answer; milliseconds. */
+  readonly within?: number;
+  readonly othersWithin?: number;
+  readonly target: string;
+}
+
+const MANIFEST = `name: subject
+version: 1.0.0
+capabilities:
+  network:
+    allow: [api-1.example.com]
+  filesystem:
+    scope: notes
+  containment: scoped
+`;
+
+/** Bytes that do not deflate. */
+function noise(bytes: number): Uint8Array {
+  const filled = new Uint8Array(bytes);
+  for (let at = 0; at < bytes; at += 65_536) crypto.getRandomValues(filled.subarray(at, at + 65_536));
+  return filled;
+}
+
+const LARGEST_MANIFEST_BYTES = 256 * 1024;
+
+/** A list that fills the manifest up to what is allowed. */
+function largestManifest(): string {
+  const head =
+    "name: subject\nversion: 1.0.0\ncapabilities:\n  containment: scoped\n  network:\n    allow:\n";
+  const line = (index: number) => `      - api-1.example.com/${index.toString().padStart(8, "0")}\n`;
+  const entries = Math.floor((LARGEST_MANIFEST_BYTES - head.length) / line(0).length);
+  return head + Array.from({ length: entries }, (_, index) => line(index)).join("");
+}
+
+/** As many references to one anchor as a manifest has room for. */
+function aliases(): string {
+  const head = "name: subject\nversion: 1.0.0\nx: &a [1]\ny: [";
+  const room = Math.floor((LARGEST_MANIFEST_BYTES - head.length - 1) / 3);
+  return `${head}${"*a,".repeat(room)}]`;
+}
+
+/** Nine levels of nine references each: a billion nodes, were they followed. */
+function aliasBomb(): string {
+  const levels = Array.from({ length: 9 }, (_, level) => {
+    const above = level === 0 ? "x" : `*l${level - 1}`;
+    return `k${level}: &l${level} [${Array(9).fill(above).join(",")}]\n`;
+  });
+  return `name: subject\nversion: 1.0.0\n${levels.join("")}`;
+}
+
+export function eventCases(coldMiB: number): readonly EventCase[] {
+  return [
+    {
+      id: "replaced",
+      what: "`/spawn` of an artifact that was just replaced, 5 MB",
+      files: () => ({ "murmur.yaml": MANIFEST, "bin/tool": noise(5_000_000) }),
+      expect: 200,
+      within: 40,
+      target: "40 ms; others not delayed",
+    },
+    {
+      id: "cold",
+      what: `\`/spawn\` of a cold artifact of ${coldMiB} MiB`,
+      files: () => ({ "murmur.yaml": MANIFEST, "bin/tool": noise(coldMiB * 1024 * 1024) }),
+      expect: 200,
+      othersWithin: 50,
+      target: "others wait < 50 ms",
+    },
+    {
+      id: "bomb",
+      what: "unpacking bomb: a manifest of 64 MiB",
+      files: () => ({ "murmur.yaml": new Uint8Array(64 * 1024 * 1024).fill(0x23) }),
+      expect: 500,
+      othersWithin: 300,
+      target: "others wait < 300 ms",
+    },
+    {
+      id: "aliases",
+      what: "a manifest full of aliases",
+      files: () => ({ "murmur.yaml": aliases() }),
+      expect: 500,
+      othersWithin: 300,
+      target: "others wait < 300 ms",
+    },
+    {
+      id: "alias-bomb",
+      what: "a manifest of a billion nodes by aliases",
+      files: () => ({ "murmur.yaml": aliasBomb() }),
+      expect: 500,
+      othersWithin: 300,
+      target: "others wait < 300 ms",
+    },
+    {
+      id: "largest",
+      what: "the largest manifest that is allowed",
+      files: () => ({ "murmur.yaml": largestManifest() }),
+      // Thousands of network entries that the parent does not hold.
+      expect: 403,
+      othersWithin: 300,
+      target: "others wait < 300 ms",
+    },
+  ];
+}
+
+/** A row for the event itself, one for the same question asked again, and one for everybody else meanwhile. */
+export async function measureEvent(
+  host: Host,
+  server: Server,
+  one: EventCase,
+  repeats: number,
+): Promise<Row[]> {
+  const session = await register(server);
+  const ask = spawnRequest(session.credential, SUBJECT);
+  const first: number[] = [];
+  const again: number[] = [];
+  const others: number[] = [];
+  const quiet: number[] = [];
+  for (let repeat = 0; repeat < repeats; repeat++) {
+    await host.publish(SUBJECT, one.files());
+    // Nothing is remembered of a file that changed a moment ago.
+    await Bun.sleep(50);
+    quiet.push((await probeWhile(server, session, Bun.sleep(50))).max);
+    const event = timeOf(server, ask, one.expect);
+    others.push((await probeWhile(server, session, event)).max);
+    first.push(await event);
+    again.push(await timeOf(server, ask, one.expect));
+  }
+  const longest = Math.max(...first);
+  const waited = Math.max(...others);
+  const { id, what, target, within, othersWithin } = one;
+  return [
+    {
+      id,
+      what,
+      target,
+      unit: "ms",
+      median: median(first),
+      p99Ms: longest,
+      met: within === undefined ? undefined : median(first) < within,
+      note: `asked again: ${median(again).toFixed(2)} ms`,
+    },
+    {
+      id: `${id}-others`,
+      what: "— longest wait of another session's `/health` and `/spawn` meanwhile",
+      target: "",
+      unit: "ms",
+      median: median(others),
+      p99Ms: waited,
+      met: othersWithin === undefined ? undefined : median(others) < othersWithin,
+      note: `without it: ${median(quiet).toFixed(2)} ms`,
+    },
+  ];
+}
+
+async function timeOf(server: Server, request: Uint8Array, expect: number): Promise<number> {
+  let left: Uint8Array | undefined = request;
+  const next = () => {
+    const now = left;
+    left = undefined;
+    return now;
+  };
+  return (await runLoad({ port: server.port, connections: 1, next, expect })).latencies.max;
+}
+
+/** Asks for `/health` and for a warm `/spawn` in turn for as long as the event lasts. */
+async function probeWhile(server: Server, session: Session, event: Promise<unknown>): Promise<Latencies> {
+  const requests = [healthRequest(), spawnRequest(session.credential, CHILD)];
+  let over = false;
+  let turn = 0;
+  const probing = runLoad({
+    port: server.port,
+    connections: 1,
+    expect: 200,
+    next: () => (over ? undefined : requests[turn++ % 2]),
+  });
+  await event;
+  over = true;
+  return (await probing).latencies;
+}

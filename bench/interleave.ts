@@ -1,0 +1,80 @@
+/**
+ * Rows that are measured as throughput: in each round every one of them runs for a slice of time, so that whatever else
+ * the machine does falls on all of them alike, and each is compared with what ran beside it.
+ */
+
+import { type LoadOptions, type LoadResult, runLoad } from "./load.ts";
+import { cpuMicroseconds } from "./process-cost.ts";
+import type { Server } from "./server.ts";
+import { CONNECTIONS } from "./sessions.ts";
+
+export interface Subject {
+  readonly id: string;
+  readonly what: string;
+  readonly target: string;
+  readonly server: Server;
+  /** Sets the scene, unmeasured; then says what to drive. */
+  readonly prepare: () => Drive | Promise<Drive>;
+  /** Requests that make one unit of the rate. */
+  readonly requestsPerUnit?: number;
+}
+
+/** A load, or something that drives one itself. */
+export type Drive =
+  | ({ readonly kind?: "load" } & Pick<LoadOptions, "next" | "expect"> &
+      Partial<Pick<LoadOptions, "connections" | "reconnect" | "onAnswer">>)
+  | { readonly kind: "own"; readonly run: (forMs: number) => Promise<LoadResult> };
+
+/** What one subject did, a number for each round. */
+export interface Measured {
+  readonly subject: Subject;
+  readonly rate: number[];
+  readonly p50Ms: number[];
+  readonly p99Ms: number[];
+  readonly cpuMicroseconds: number[];
+}
+
+export async function interleave(
+  subjects: readonly Subject[],
+  options: {
+    readonly rounds: number;
+    readonly sliceMs: number;
+    readonly warmMs: number;
+    readonly onRound: (round: number) => void;
+  },
+): Promise<Measured[]> {
+  const measured = subjects.map((subject) => ({
+    subject,
+    rate: [],
+    p50Ms: [],
+    p99Ms: [],
+    cpuMicroseconds: [],
+  })) satisfies Measured[] as Measured[];
+  for (const { subject } of measured) await slice(subject, options.warmMs / 3);
+  for (let round = 1; round <= options.rounds; round++) {
+    options.onRound(round);
+    for (const each of measured) {
+      const { subject } = each;
+      const { result, cpu } = await slice(subject, options.sliceMs);
+      const units = result.answers / (subject.requestsPerUnit ?? 1);
+      each.rate.push(units / result.seconds);
+      each.p50Ms.push(result.latencies.at(0.5));
+      each.p99Ms.push(result.latencies.at(0.99));
+      each.cpuMicroseconds.push(cpu / units);
+    }
+  }
+  return measured;
+}
+
+async function slice(subject: Subject, forMs: number): Promise<{ result: LoadResult; cpu: number }> {
+  const drive = await subject.prepare();
+  const { pid, port } = subject.server;
+  const before = cpuMicroseconds(pid);
+  const result =
+    drive.kind === "own"
+      ? await drive.run(forMs)
+      : await runLoad({ port, connections: CONNECTIONS, forMs, ...drive }).catch((error: unknown) => {
+          throw new Error(`${subject.what}: ${error instanceof Error ? error.message : String(error)}`);
+        });
+  return { result, cpu: cpuMicroseconds(pid) - before };
+}

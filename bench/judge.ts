@@ -1,0 +1,62 @@
+/** Rows out of what was measured side by side: medians, ratios within a round, and whether what is asked for is met. */
+
+import type { Measured } from "./interleave.ts";
+import { median, medianRatio, type Row } from "./row.ts";
+import { FLOOR, FLOOR_RECONNECT, GRANTED } from "./throughput.ts";
+
+/** Two medians of one and the same thing differ by this much from run to run. */
+const NOISE = 0.03;
+
+export function throughputRows(measured: readonly Measured[]): Row[] {
+  const rateOf = (id: string) => measured.find(({ subject }) => subject.id === id)?.rate ?? [];
+  return measured.map(({ subject, rate, p50Ms, p99Ms, cpuMicroseconds }) => {
+    const { id, what, target } = subject;
+    const p50 = median(p50Ms);
+    const p99 = median(p99Ms);
+    const ofGranted = medianRatio(rate, rateOf(GRANTED));
+    const ofFloor = medianRatio(rate, rateOf(id.endsWith("reconnect") ? FLOOR_RECONNECT : FLOOR));
+    const comparable = id.startsWith("spawn-") || id.startsWith("refused-");
+    const figures = { rate: median(rate), p50, p99, ofFloor, ofGranted };
+    return {
+      id,
+      what,
+      target,
+      unit: "/s",
+      median: figures.rate,
+      p50Ms: p50,
+      p99Ms: p99,
+      ...(!id.startsWith("status") && { ofFloor }),
+      ...(comparable && { ofGranted }),
+      cpuMicroseconds: median(cpuMicroseconds),
+      met: isMet(id, figures),
+    };
+  });
+}
+
+interface Figures {
+  readonly rate: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly ofFloor: number;
+  readonly ofGranted: number;
+}
+
+function isMet(id: string, { rate, p50, p99, ofFloor, ofGranted }: Figures): boolean | undefined {
+  switch (id) {
+    case FLOOR:
+    case FLOOR_RECONNECT:
+      return undefined;
+    case GRANTED:
+      return rate >= 15_000 && ofFloor >= 0.5 && p99 < 5 * p50;
+    case "spawn-reconnect":
+      return rate >= 8_000;
+    case "health":
+      return rate >= 7_900;
+    case "pairs":
+      return rate >= 5_000;
+    case "status-survivors":
+      return p50 < 0.3;
+    default:
+      return id.startsWith("refused-") ? ofGranted >= 1 - NOISE : ofGranted >= 0.9;
+  }
+}

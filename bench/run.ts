@@ -1,0 +1,123 @@
+/** The whole bench, one phase after the other; each says what it does before it does it. */
+
+import type { Built } from "./build.ts";
+import { eventCases, measureEvent } from "./events.ts";
+import { type Curves, measureCurves } from "./flatness.ts";
+import { createHost, type Host } from "./host.ts";
+import { interleave } from "./interleave.ts";
+import { throughputRows } from "./judge.ts";
+import { idleBytes, memoryOfSessions, passingLoad } from "./memory.ts";
+import type { Options } from "./options.ts";
+import type { Row } from "./row.ts";
+import { endSurvivors } from "./running.ts";
+import type { Server } from "./server.ts";
+import { measureFullHost, measureStarts } from "./start-rows.ts";
+import { floorSubject, GRANTED, grantedSubject, throughputSubjects } from "./throughput.ts";
+
+export interface Results {
+  readonly rows: readonly Row[];
+  readonly curves: Curves;
+}
+
+/** Runs every row. Whatever it started is ended, and whatever it wrote removed, when it settles. */
+export async function runBench(
+  built: Pick<Built, "daemon" | "floor">,
+  options: Options,
+  say: (line: string) => void,
+): Promise<Results> {
+  const host = await createHost(built.daemon);
+  try {
+    return await phases(host, built.floor, options, say);
+  } finally {
+    await host.stopAll();
+    await endSurvivors();
+    host.remove();
+  }
+}
+
+async function phases(
+  host: Host,
+  floorExecutable: string,
+  options: Options,
+  say: (line: string) => void,
+): Promise<Results> {
+  const settleMs = Math.min(3000, options.warmMs * 2);
+  say("starting up: empty, stale and live hosts");
+  const starts = await measureStarts(host, options);
+
+  say("memory of a load that leaves nothing");
+  const passing = await host.daemon("passing");
+  // What the code itself takes once it has run is no leak: it counts as the start.
+  await passingLoad(passing, options.warmMs);
+  const idleBefore = await idleBytes(passing, settleMs);
+  await passingLoad(passing, options.warmMs * 2);
+
+  const floor = await host.server("floor", [floorExecutable]);
+  const [fresh, held, finished] = await Promise.all(
+    ["fresh", "held", "finished"].map((name) => host.daemon(name)),
+  );
+  if (!fresh || !held || !finished) throw new Error("unreachable: three daemons were started");
+  const servers = { floor, fresh, held, finished };
+  for (const server of [fresh, held, finished]) await passingLoad(server, options.warmMs);
+
+  const curves = await measureCurves(servers, {
+    ...options,
+    onPoint: (point) => say(`reservations held and sessions finished, point ${point} of 6`),
+  });
+  const subjects = await throughputSubjects(host, servers, options);
+  say(`warming up ${subjects.length} rows`);
+  const measured = await interleave(subjects, {
+    ...options,
+    onRound: (round) => say(`${subjects.length} rows side by side, round ${round} of ${options.rounds}`),
+  });
+
+  const events: Row[] = [];
+  for (const one of eventCases(options.coldMiB)) {
+    say(one.what);
+    const repeats = one.id === "cold" ? Math.min(2, options.repeats) : options.repeats;
+    events.push(...(await measureEvent(host, fresh, one, repeats)));
+  }
+  say("a host full of records");
+  const fullHost = await measureFullHost(host, options);
+
+  const idleAfter = await idleBytes(passing, settleMs);
+  const idle: Row = {
+    id: "memory-idle",
+    what: "idle memory after a load that leaves no sessions",
+    target: "within 10 %",
+    unit: "MB",
+    median: idleAfter / 1e6,
+    met: idleAfter <= idleBefore * 1.1,
+    note: `${(idleBefore / 1e6).toFixed(1)} MB before it`,
+  };
+  say("memory of finished sessions");
+  const memory = await memoryRows(host, servers, options, settleMs);
+  return { rows: [...throughputRows(measured), ...events, ...fullHost, idle, ...memory, ...starts], curves };
+}
+
+async function memoryRows(
+  host: Host,
+  { floor, fresh }: { readonly floor: Server; readonly fresh: Server },
+  options: Options,
+  settleMs: number,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const count of [options.finished, options.finishedLong].filter((some) => some > 0)) {
+    const server = await host.daemon(`memory-${count}`);
+    await passingLoad(server, options.warmMs);
+    rows.push(await memoryOfSessions(server, count, settleMs));
+    if (count !== options.finishedLong) continue;
+    const long = grantedSubject(server, {
+      id: "spawn-finished-long",
+      what: `\`/spawn\` after ${count.toLocaleString("en-US")} sessions have come and gone`,
+      target: "within 10 %",
+    });
+    const beside = grantedSubject(fresh, { id: GRANTED, what: "", target: "" });
+    const measured = await interleave([await floorSubject(floor, fresh), beside, long], {
+      ...options,
+      onRound: () => {},
+    });
+    rows.push(...throughputRows(measured).filter(({ id }) => id === long.id));
+  }
+  return rows;
+}

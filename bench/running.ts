@@ -1,0 +1,43 @@
+/** Running records of capsules that were there before the daemon, and processes that they name. */
+
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+const processes: Bun.Subprocess[] = [];
+
+/** Ends every process that stood for a capsule. */
+export async function endSurvivors(): Promise<void> {
+  for (const child of processes) child.kill("SIGKILL");
+  await Promise.all(processes.splice(0).map((child) => child.exited));
+}
+
+/** Writes records into a home: `live` of them name processes that run, the others are stale. Linux. */
+export function writeSurvivors(
+  home: string,
+  { records, live }: { readonly records: number; readonly live: number },
+): void {
+  while (processes.length < live) {
+    processes.push(Bun.spawn(["sleep", "3600"], { stdin: "ignore", stdout: "ignore", stderr: "ignore" }));
+  }
+  for (let index = 0; index < records; index++) {
+    const pid = index < live ? (processes[index]?.pid ?? 0) : 0;
+    const sessionId = `ses_02b000c58eae7ca0${index.toString(16).padStart(16, "0")}`;
+    const record = {
+      session_id: sessionId,
+      pid,
+      process_start: pid === 0 ? "1" : startToken(pid),
+      capsule_name: "researcher",
+      capsule_version: "1.0.0",
+      workdir: "/home/you/work",
+      started_at: "2026-01-01T00:00:00Z",
+      outlives_launcher: false,
+    };
+    writeFileSync(join(home, ".murmur/running", `${sessionId}.json`), JSON.stringify(record));
+  }
+}
+
+/** Field 22 of `/proc/<pid>/stat`, counted after the command's name, which may hold anything. */
+function startToken(pid: number): string {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+}

@@ -1,0 +1,125 @@
+/** What the bench does with a daemon's sessions: one at a time to set a scene, and many at once to leave a history. */
+
+import { CHILD, PARENT } from "./host.ts";
+import { type LoadResult, runLoad } from "./load.ts";
+import { deregisterRequest, registerRequest, spawnRequest, statusRequest } from "./requests.ts";
+import type { Server } from "./server.ts";
+
+/** Connections of every row that does not say otherwise. */
+export const CONNECTIONS = 16;
+
+let minted = 0;
+
+/** As a runtime mints them: `ses_` and 32 hex digits. */
+export function newSessionId(): string {
+  return `ses_01a000c58eae7ca0${(minted++).toString(16).padStart(16, "0")}`;
+}
+
+export interface Session {
+  readonly id: string;
+  readonly credential: string;
+}
+
+/** One request and its answer, away from every measurement. */
+export async function ask(
+  server: Server,
+  request: Uint8Array,
+  expect = 200,
+): Promise<Record<string, unknown>> {
+  let answer = "";
+  let left: Uint8Array | undefined = request;
+  await runLoad({
+    port: server.port,
+    connections: 1,
+    expect,
+    next: () => {
+      const now = left;
+      left = undefined;
+      return now;
+    },
+    onAnswer: (_, body) => {
+      answer = body;
+    },
+  });
+  return JSON.parse(answer);
+}
+
+/** Registers a session on the top-level path, or under an approval. */
+export async function register(server: Server, approval?: string): Promise<Session> {
+  const id = newSessionId();
+  const capsule = approval === undefined ? PARENT : CHILD;
+  const { credential } = await ask(server, registerRequest(id, capsule, approval));
+  return { id, credential: String(credential) };
+}
+
+export async function deregister(server: Server, { credential }: Session): Promise<void> {
+  await ask(server, deregisterRequest(credential));
+}
+
+/** Grants `count` spawns to a session; their approvals, in no order. */
+export async function spawnMany(server: Server, session: Session, count: number): Promise<string[]> {
+  const request = spawnRequest(session.credential, CHILD);
+  const approvals: string[] = [];
+  let left = count;
+  await runLoad({
+    port: server.port,
+    connections: CONNECTIONS,
+    expect: 200,
+    next: () => (left-- > 0 ? request : undefined),
+    onAnswer: (_, body) => void approvals.push(JSON.parse(body).approval),
+  });
+  return approvals;
+}
+
+/** Slots that a session holds now. */
+export async function liveChildren(server: Server, { id }: Session): Promise<number> {
+  return Number((await ask(server, statusRequest(id))).live_children);
+}
+
+/** Spawns until the session holds `count` slots. */
+export async function holdReservations(server: Server, session: Session, count: number): Promise<void> {
+  const missing = count - (await liveChildren(server, session));
+  if (missing <= 0) return;
+  const request = spawnRequest(session.credential, CHILD);
+  let left = missing;
+  await runLoad({
+    port: server.port,
+    connections: CONNECTIONS,
+    expect: 200,
+    next: () => (left-- > 0 ? request : undefined),
+  });
+}
+
+/**
+ * Sessions that come and go: on each connection a registration, then the retirement of what it registered.
+ *
+ * @param options.registration the next registration's bytes; `undefined` where there is none left
+ */
+export function runPairs(
+  server: Server,
+  options: { readonly registration: () => Uint8Array | undefined; readonly forMs?: number },
+): Promise<LoadResult> {
+  const credentials: (string | undefined)[] = [];
+  return runLoad({
+    port: server.port,
+    connections: CONNECTIONS,
+    expect: 200,
+    ...(options.forMs !== undefined && { forMs: options.forMs }),
+    next: (connection) => {
+      const credential = credentials[connection];
+      return credential === undefined ? options.registration() : deregisterRequest(credential);
+    },
+    onAnswer: (connection, body) => {
+      credentials[connection] =
+        credentials[connection] === undefined ? JSON.parse(body).credential : undefined;
+    },
+  });
+}
+
+/** Lets `count` sessions come and go on the top-level path. */
+export async function finishSessions(server: Server, count: number): Promise<void> {
+  let left = count;
+  await runPairs(server, {
+    registration: () => (left-- > 0 ? registerRequest(newSessionId(), PARENT) : undefined),
+  });
+}

@@ -1,0 +1,104 @@
+/**
+ * The parts of a Mach-O executable that a signature hangs on: where the load commands stand that name it, and how far
+ * the file's content goes. 64-bit little-endian files with a signature to replace, which is what both runtimes are.
+ *
+ * Source: `<mach-o/loader.h>`.
+ */
+import { failure, type Outcome, success } from "./outcome.ts";
+
+export type MachOLayout = {
+  /** File offset of `LC_CODE_SIGNATURE`. */
+  readonly signatureCommand: number;
+  /** File offset of `__LINKEDIT`'s `LC_SEGMENT_64`. */
+  readonly linkeditCommand: number;
+  readonly linkeditOffset: number;
+  /** File offset of the old signature: everything before it is content, and is kept. */
+  readonly contentEnd: number;
+  /** `__TEXT`'s place in the file: what the signature calls the executable segment. */
+  readonly text: { readonly offset: number; readonly size: number };
+};
+
+const MAGIC_64 = 0xfeedfacf;
+const EXECUTE = 2;
+const HEADER_BYTES = 32;
+const LC_SEGMENT_64 = 0x19;
+const LC_CODE_SIGNATURE = 0x1d;
+/** Sizes of the two commands that are read; any other only has to have its head. */
+const SMALLEST: ReadonlyMap<number, number> = new Map([
+  [LC_SEGMENT_64, 72],
+  [LC_CODE_SIGNATURE, 16],
+]);
+
+type Segment = {
+  readonly at: number;
+  readonly name: string;
+  readonly address: number;
+  readonly offset: number;
+  readonly size: number;
+};
+
+export function readMachOLayout(file: Buffer): Outcome<MachOLayout> {
+  if (file.length < HEADER_BYTES || file.readUInt32LE(0) !== MAGIC_64 || file.readUInt32LE(12) !== EXECUTE) {
+    return failure("not a 64-bit Mach-O executable");
+  }
+  const end = HEADER_BYTES + file.readUInt32LE(20);
+  if (end > file.length) return failure("the load commands run past the end of the file");
+
+  const segments: Segment[] = [];
+  const signatures: number[] = [];
+  let at = HEADER_BYTES;
+  for (let left = file.readUInt32LE(16); left > 0; left--) {
+    const command = at + 8 <= end ? file.readUInt32LE(at) : 0;
+    const size = at + 8 <= end ? file.readUInt32LE(at + 4) : 0;
+    if (size < (SMALLEST.get(command) ?? 8) || at + size > end) {
+      return failure("a load command does not fit where it stands");
+    }
+    if (command === LC_SEGMENT_64) segments.push(readSegment(file, at));
+    if (command === LC_CODE_SIGNATURE) signatures.push(at);
+    at += size;
+  }
+  return locate(file, segments, signatures);
+}
+
+function readSegment(file: Buffer, at: number): Segment {
+  return {
+    at,
+    name: file.toString("latin1", at + 8, at + 24).replace(/\0+$/, ""),
+    address: Number(file.readBigUInt64LE(at + 24)),
+    offset: Number(file.readBigUInt64LE(at + 40)),
+    size: Number(file.readBigUInt64LE(at + 48)),
+  };
+}
+
+function locate(
+  file: Buffer,
+  segments: readonly Segment[],
+  signatures: readonly number[],
+): Outcome<MachOLayout> {
+  const [signatureCommand, another] = signatures;
+  if (signatureCommand === undefined || another !== undefined) {
+    return failure("the file must have one LC_CODE_SIGNATURE to replace");
+  }
+  const text = segments.find(({ name }) => name === "__TEXT");
+  const linkedit = segments.find(({ name }) => name === "__LINKEDIT");
+  if (text === undefined || linkedit === undefined) return failure("the file has no __TEXT or no __LINKEDIT");
+  if (segments.some(({ address, offset }) => address > linkedit.address || offset > linkedit.offset)) {
+    return failure("__LINKEDIT is not the last segment, so it cannot change its size");
+  }
+  const contentEnd = file.readUInt32LE(signatureCommand + 8);
+  const signatureEnd = contentEnd + file.readUInt32LE(signatureCommand + 12);
+  // Anything behind the old signature would be lost with it.
+  if (signatureEnd !== file.length || linkedit.offset + linkedit.size !== file.length) {
+    return failure("the old signature, __LINKEDIT and the file do not end at the same byte");
+  }
+  if (contentEnd < linkedit.offset || contentEnd % 16 !== 0) {
+    return failure("the old signature does not stand in __LINKEDIT, at a multiple of 16");
+  }
+  return success({
+    signatureCommand,
+    linkeditCommand: linkedit.at,
+    linkeditOffset: linkedit.offset,
+    contentEnd,
+    text: { offset: text.offset, size: text.size },
+  });
+}

@@ -1,0 +1,268 @@
+/**
+ * Checks a Mach-O executable's embedded signature the way a loader would: from the file alone, with nothing shared with
+ * the code that signs. What macOS refuses at launch must come out here as a fault.
+ *
+ * Source: `cs_blobs.h` and `ubc_subr.c` of Apple's XNU, `<mach-o/loader.h>`.
+ */
+import { readEntitlements } from "./entitlements-reader.ts";
+
+/** What the signature says, and whether the file bears it out. */
+export type SignatureReport = {
+  readonly identifier: string;
+  /** The signer's team; empty for an ad-hoc signature. */
+  readonly team: string;
+  readonly version: number;
+  readonly flags: number;
+  readonly pageSize: number;
+  /** File offset where the signed content ends. */
+  readonly codeLimit: number;
+  /** Page hashes as lowercase hex, as the code directory has them. */
+  readonly pageHashes: readonly string[];
+  readonly executableSegment: { readonly base: number; readonly limit: number; readonly flags: number };
+  /** Boolean entitlements that are true. */
+  readonly entitlements: readonly string[];
+  /** One sentence for everything that is wrong; empty for a sound signature. */
+  readonly faults: readonly string[];
+};
+
+/** What a release's signatures must say; compared with a report by {@link faultsAgainst}. */
+export type SignatureExpectation = Pick<
+  SignatureReport,
+  "identifier" | "team" | "version" | "flags" | "pageSize" | "entitlements"
+>;
+
+/** Everything that is wrong with the signature in itself, and everything that is not as expected. */
+export function faultsAgainst(report: SignatureReport, expected: SignatureExpectation): readonly string[] {
+  const faults = [...report.faults];
+  for (const key of ["identifier", "team", "version", "flags", "pageSize"] as const) {
+    if (report[key] !== expected[key]) faults.push(`${key} is '${report[key]}', expected '${expected[key]}'`);
+  }
+  const carried = [...report.entitlements].sort().join(", ");
+  const wanted = [...expected.entitlements].sort().join(", ");
+  if (carried !== wanted) faults.push(`the entitlements are [${carried}], expected [${wanted}]`);
+  return faults;
+}
+
+type Range = { readonly from: number; readonly to: number };
+
+/**
+ * Reads and checks the signature of a 64-bit executable. A file too broken to report on gives one fault alone.
+ *
+ * @returns the report, or a sentence where there is no signature to report on
+ */
+export function verifyMachO(file: Uint8Array): SignatureReport | string {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  try {
+    const commands = readCommands(view);
+    if (typeof commands === "string") return commands;
+    return checkSignature(file, view, commands);
+  } catch (error) {
+    if (error instanceof RangeError) return "a field points outside the file";
+    throw error;
+  }
+}
+
+type Commands = {
+  readonly segments: ReadonlyMap<string, { readonly file: Range; readonly memory: Range }>;
+  readonly signature: Range;
+};
+
+function readCommands(view: DataView): Commands | string {
+  if (view.getUint32(0, true) !== 0xfeedfacf) return "the file is no 64-bit Mach-O file";
+  const segments = new Map<string, { file: Range; memory: Range }>();
+  let signature: Range | undefined;
+  const end = 32 + view.getUint32(20, true);
+  let cursor = 32;
+  for (let index = 0; index < view.getUint32(16, true); index++) {
+    const kind = view.getUint32(cursor, true);
+    const length = view.getUint32(cursor + 4, true);
+    if (length < 8 || cursor + length > end) return "a load command runs past the others";
+    if (kind === 0x19) {
+      const name = String.fromCharCode(...bytesOf(view, cursor + 8, 16)).replaceAll("\0", "");
+      segments.set(name, {
+        memory: rangeAt(littleU64(view, cursor + 24), littleU64(view, cursor + 32)),
+        file: rangeAt(littleU64(view, cursor + 40), littleU64(view, cursor + 48)),
+      });
+    }
+    if (kind === 0x1d) {
+      if (signature !== undefined) return "the file names two signatures";
+      signature = rangeAt(view.getUint32(cursor + 8, true), view.getUint32(cursor + 12, true));
+    }
+    cursor += length;
+  }
+  return signature === undefined ? "the file names no signature" : { segments, signature };
+}
+
+function checkSignature(file: Uint8Array, view: DataView, commands: Commands): SignatureReport | string {
+  const { segments, signature } = commands;
+  const faults: string[] = [...segmentFaults(file.length, commands)];
+  const slots = readSuperBlob(view, signature);
+  if (typeof slots === "string") return slots;
+  const directory = slots.get(0);
+  if (directory === undefined || magicOf(view, directory) !== 0xfade0c02) return "there is no code directory";
+
+  const at = directory.from;
+  const field = (offset: number) => view.getUint32(at + offset);
+  const version = field(8);
+  const hashes = at + field(16);
+  const special = field(24);
+  const pages = field(28);
+  const codeLimit = field(32);
+  const pageSize = 2 ** view.getUint8(at + 39);
+  if (view.getUint8(at + 36) !== 32 || view.getUint8(at + 37) !== 2) return "the hashes are no SHA-256";
+  if (version < 0x20400) return "the code directory is too old to name its executable segment";
+  if (hashes - special * 32 < at || hashes + pages * 32 > directory.to) {
+    return "the hashes do not fit the code directory";
+  }
+
+  // Platform, scatter vector, 64-bit code limit and two spares.
+  if (view.getUint8(at + 38) !== 0 || [40, 44, 52, 56, 60].some((offset) => field(offset) !== 0)) {
+    faults.push("the code directory has something where it should be empty");
+  }
+  const team = field(48) === 0 ? "" : cString(file, at + field(48));
+  if (team === "" && field(48) !== 0) faults.push("the code directory names a team without a name");
+  if (codeLimit !== signature.from)
+    faults.push(`the code limit is ${codeLimit}, and the content ends at ${signature.from}`);
+  if (pages !== Math.floor((codeLimit + pageSize - 1) / pageSize))
+    faults.push(`${pages} pages do not cover ${codeLimit} bytes`);
+  const pageHashes = Array.from({ length: pages }, (_, page) => hex(file, hashes + page * 32));
+  const wrong = pageHashes.filter((hash, page) => {
+    const start = page * pageSize;
+    return hash !== sha256Hex(file.subarray(start, Math.min(start + pageSize, codeLimit)));
+  });
+  if (wrong.length > 0) faults.push(`${wrong.length} of ${pages} page hashes do not match the file`);
+
+  const executableSegment = {
+    base: bigU64(view, at + 64),
+    limit: bigU64(view, at + 72),
+    flags: bigU64(view, at + 80),
+  };
+  const text = segments.get("__TEXT")?.file;
+  if (text === undefined || executableSegment.base !== text.from || executableSegment.limit !== text.to) {
+    faults.push("the executable segment is not __TEXT");
+  }
+  if (executableSegment.flags !== 1)
+    faults.push("the executable segment is not marked as the main program's, or as more than that");
+
+  faults.push(...attachmentFaults(file, view, slots, { hashes, special }));
+  const entitlements = readEntitlements(contentOf(file, slots.get(5)), contentOf(file, slots.get(7)));
+  if (typeof entitlements === "string") faults.push(entitlements);
+  return {
+    identifier: cString(file, at + field(20)),
+    team,
+    version,
+    flags: field(12),
+    pageSize,
+    codeLimit,
+    pageHashes,
+    executableSegment,
+    entitlements: typeof entitlements === "string" ? [] : entitlements,
+    faults,
+  };
+}
+
+/** The signature ends `__LINKEDIT`, and `__LINKEDIT` the file; memory must hold what the file has. */
+function* segmentFaults(fileLength: number, { segments, signature }: Commands): Generator<string> {
+  const linkedit = segments.get("__LINKEDIT");
+  if (linkedit === undefined) {
+    yield "the file has no __LINKEDIT";
+    return;
+  }
+  if (signature.from % 16 !== 0) yield "the signature does not start at a multiple of 16";
+  if (signature.from < linkedit.file.from) yield "the signature starts before __LINKEDIT";
+  if (signature.to !== linkedit.file.to)
+    yield `the signature ends at ${signature.to}, and __LINKEDIT at ${linkedit.file.to}`;
+  if (linkedit.file.to !== fileLength)
+    yield `__LINKEDIT ends at ${linkedit.file.to}, and the file at ${fileLength}`;
+  const ordered = [...segments].sort(([, a], [, b]) => a.memory.from - b.memory.from);
+  let previous = 0;
+  for (const [name, { file, memory }] of ordered) {
+    if (file.to > fileLength) yield `${name} ends behind the file`;
+    if (memory.from < previous) yield `${name} overlaps the segment before it`;
+    if (memory.to - memory.from < file.to - file.from) yield `${name} is smaller in memory than in the file`;
+    previous = memory.to;
+  }
+}
+
+/** Slot number to the bytes of its blob. */
+function readSuperBlob(view: DataView, signature: Range): ReadonlyMap<number, Range> | string {
+  if (view.getUint32(signature.from) !== 0xfade0cc0) return "the signature is no super blob";
+  const end = signature.from + view.getUint32(signature.from + 4);
+  if (end > signature.to) return "the super blob is longer than its load command says";
+  const slots = new Map<number, Range>();
+  let free = signature.from + 12 + 8 * view.getUint32(signature.from + 8);
+  for (let index = 0; index < view.getUint32(signature.from + 8); index++) {
+    const entry = signature.from + 12 + 8 * index;
+    const start = signature.from + view.getUint32(entry + 4);
+    const range = rangeAt(start, view.getUint32(start + 4));
+    if (start < free || range.to > end) return "a blob overlaps another, or runs past the super blob";
+    if (slots.has(view.getUint32(entry))) return "two blobs stand in one slot";
+    slots.set(view.getUint32(entry), range);
+    free = range.to;
+  }
+  return slots;
+}
+
+/** Every attached blob is of its kind and hashed by its special slot; a slot without a blob is zero. */
+function* attachmentFaults(
+  file: Uint8Array,
+  view: DataView,
+  slots: ReadonlyMap<number, Range>,
+  { hashes, special }: { readonly hashes: number; readonly special: number },
+): Generator<string> {
+  const kinds = new Map([
+    [2, 0xfade0c01],
+    [5, 0xfade7171],
+    [7, 0xfade7172],
+    [0x10000, 0xfade0b01],
+  ]);
+  for (const [slot, range] of slots) {
+    if (slot === 0) continue;
+    if (kinds.get(slot) !== magicOf(view, range)) yield `the blob in slot ${slot} is not of its kind`;
+    if (slot <= 7 && slot > special) yield `the blob in slot ${slot} is not covered by the code directory`;
+  }
+  for (let slot = 1; slot <= special; slot++) {
+    const range = slots.get(slot);
+    const expected = range === undefined ? "0".repeat(64) : sha256Hex(file.subarray(range.from, range.to));
+    if (hex(file, hashes - slot * 32) !== expected)
+      yield `the hash of slot ${slot} does not match what stands there`;
+  }
+}
+
+function contentOf(file: Uint8Array, range: Range | undefined): Uint8Array | undefined {
+  return range === undefined ? undefined : file.subarray(range.from + 8, range.to);
+}
+
+function magicOf(view: DataView, range: Range): number {
+  return view.getUint32(range.from);
+}
+
+function rangeAt(from: number, length: number): Range {
+  return { from, to: from + length };
+}
+
+function littleU64(view: DataView, at: number): number {
+  return Number(view.getBigUint64(at, true));
+}
+
+function bigU64(view: DataView, at: number): number {
+  return Number(view.getBigUint64(at));
+}
+
+function bytesOf(view: DataView, at: number, length: number): Uint8Array {
+  return new Uint8Array(view.buffer, view.byteOffset + at, length);
+}
+
+function hex(file: Uint8Array, at: number): string {
+  return file.subarray(at, at + 32).toHex();
+}
+
+function sha256Hex(bytes: Uint8Array): string {
+  return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+}
+
+function cString(file: Uint8Array, at: number): string {
+  const end = file.indexOf(0, at);
+  if (end < 0) throw new RangeError("a name without an end");
+  return new TextDecoder().decode(file.subarray(at, end));
+}

@@ -1,0 +1,88 @@
+/**
+ * The other platforms' Bun, as npm packages whose bytes this repository pins in `runtimes.json`.
+ *
+ * Left alone, the bundler would download them while it builds, outside the lock file and unchecked.
+ */
+import { createHash } from "node:crypto";
+import { chmod, mkdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { failure, type Outcome, success } from "./outcome.ts";
+import pins from "./runtimes.json" with { type: "json" };
+import type { ReleaseTarget } from "./targets.ts";
+
+const PIN_FILE = "scripts/release/runtimes.json";
+
+/** Where the executable stands in the package's tarball. */
+const EXECUTABLE = "package/bin/bun";
+
+/** Where {@link fetchRuntime} leaves the executable. */
+export function runtimePath(directory: string): string {
+  return join(directory, "bun");
+}
+
+/** Bytecode is only good for the Bun that made it, so the runtimes must be the version that compiles. */
+export function checkPinnedVersion(running: string): Outcome<string> {
+  if (running === pins.version) return success(running);
+  return failure(
+    `${PIN_FILE} pins Bun ${pins.version} and this is Bun ${running}: run 'npm ci', or pin the new version's packages`,
+  );
+}
+
+/**
+ * Fetches, checks and unpacks one platform's runtime.
+ *
+ * @param directory made if need be; receives the tarball and the executable
+ * @param signal stops the download
+ * @returns the package's name and version
+ */
+export async function fetchRuntime(
+  target: ReleaseTarget,
+  directory: string,
+  signal: AbortSignal,
+): Promise<Outcome<string>> {
+  const coordinate = `${target.runtimePackage}@${pins.version}`;
+  await mkdir(directory, { recursive: true });
+  const packing = Bun.spawn(["npm", "pack", coordinate, "--ignore-scripts", "--silent"], {
+    cwd: directory,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+    signal,
+  });
+  const [tarball, complaint] = await Promise.all([packing.stdout.text(), packing.stderr.text()]);
+  if ((await packing.exited) !== 0) {
+    return failure(`'npm pack ${coordinate}' failed: ${complaint.trim() || `exit ${packing.exitCode}`}`);
+  }
+  const unpacked = await unpackRuntime({
+    tarball: join(directory, tarball.trim()),
+    pin: pins.sha512[target.runtimePackage],
+    coordinate,
+    to: runtimePath(directory),
+  });
+  return unpacked.ok ? success(coordinate) : unpacked;
+}
+
+/**
+ * Checks a tarball against its pin and takes the executable out of it. Nothing is unpacked from a tarball that differs.
+ *
+ * @param request.pin `sha512-` and the base64 of the tarball's SHA-512, as in a lock file
+ */
+export async function unpackRuntime(request: {
+  readonly tarball: string;
+  readonly pin: string;
+  readonly coordinate: string;
+  readonly to: string;
+}): Promise<Outcome<undefined>> {
+  const bytes = await readFile(request.tarball);
+  const actual = `sha512-${createHash("sha512").update(bytes).digest("base64")}`;
+  if (actual !== request.pin) {
+    return failure(
+      `${request.coordinate} is not the package that ${PIN_FILE} pins (pinned ${request.pin}, fetched ${actual}): do not release until you know why`,
+    );
+  }
+  const executable = (await new Bun.Archive(bytes).files(EXECUTABLE)).get(EXECUTABLE);
+  if (executable === undefined) return failure(`${request.coordinate} holds no ${EXECUTABLE}`);
+  await Bun.write(request.to, executable);
+  await chmod(request.to, 0o755);
+  return success(undefined);
+}

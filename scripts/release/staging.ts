@@ -1,0 +1,47 @@
+/** A release appears whole or not at all: it is made beside its place, and moved there when every check has passed. */
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { Outcome } from "./outcome.ts";
+
+/** Where a release is made. */
+export type Staging = {
+  /** What becomes the release. */
+  readonly files: string;
+  /** Runtimes and intermediate files; gone afterwards. */
+  readonly work: string;
+};
+
+/**
+ * Lets `make` fill a staging directory, and puts its files at `place` where that succeeds. Where it fails, whatever
+ * stood at `place` still stands there, and nothing of the attempt is left.
+ */
+export async function stageRelease(
+  place: string,
+  make: (staging: Staging) => Promise<Outcome<undefined>>,
+): Promise<Outcome<undefined>> {
+  await mkdir(dirname(place), { recursive: true });
+  const directory = await mkdtemp(join(dirname(place), `.${basename(place)}-`));
+  const staging = { files: join(directory, "files"), work: join(directory, "work") };
+  try {
+    await mkdir(staging.files);
+    await mkdir(staging.work);
+    const made = await make(staging);
+    if (made.ok) await replace(staging.files, place, join(directory, "previous"));
+    return made;
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+/** Two renames: a directory cannot take the place of one that is not empty. */
+async function replace(files: string, place: string, previous: string): Promise<void> {
+  if (!existsSync(place)) return await rename(files, place);
+  await rename(place, previous);
+  try {
+    await rename(files, place);
+  } catch (error) {
+    await rename(previous, place);
+    throw error;
+  }
+}

@@ -1,0 +1,42 @@
+/** Runs the steps of a release one after another, saying what each did and how long it took. */
+import { failure, type Outcome } from "./outcome.ts";
+
+export type Step = {
+  /** The platform it is about, or `release` for the whole. */
+  readonly target: string;
+  readonly name: string;
+  /** Its value is what the step found, in a few words. */
+  readonly run: () => Promise<Outcome<string>>;
+};
+
+/**
+ * Stops at the first fault, which then names the target and the step.
+ *
+ * @param write takes one line of progress
+ * @param clock monotonic milliseconds
+ * @param interrupted asked for before each step; an aborted one starts no other
+ */
+export async function runSteps(
+  steps: readonly Step[],
+  write: (line: string) => void,
+  clock: () => number,
+  interrupted: AbortSignal,
+): Promise<Outcome<undefined>> {
+  for (const step of steps) {
+    const started = clock();
+    const outcome = await attempt(step, interrupted);
+    if (!outcome.ok) return failure(`${step.target}: ${step.name}: ${outcome.fault}`);
+    const seconds = ((clock() - started) / 1000).toFixed(1);
+    write(`${step.target.padEnd(14)} ${step.name.padEnd(17)} ${seconds.padStart(5)} s  ${outcome.value}`);
+  }
+  return { ok: true, value: undefined };
+}
+
+async function attempt(step: Step, interrupted: AbortSignal): Promise<Outcome<string>> {
+  try {
+    const outcome = interrupted.aborted ? failure("not begun") : await step.run();
+    return interrupted.aborted ? failure(`interrupted by ${String(interrupted.reason)}`) : outcome;
+  } catch (error) {
+    return failure(error instanceof Error ? error.message : String(error));
+  }
+}

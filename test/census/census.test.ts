@@ -1,0 +1,126 @@
+import { describe, expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
+import { Census, takeCensus } from "../../src/census/census.ts";
+import { identify, parseProcStat, readProcess } from "../../src/census/process-identity.ts";
+import { createHost } from "../kit/host.ts";
+import { sleeper, startTokenOf, until, writeRecord, zombie } from "../kit/records.ts";
+
+const onLinux = process.platform === "linux";
+
+describe.if(onLinux)("a process's identity", () => {
+  test("is its pid and the moment it started", async () => {
+    const child = sleeper();
+    const startToken = startTokenOf(child.pid);
+    expect(identify({ pid: child.pid, startToken })).toBe("alive");
+    expect(identify({ pid: child.pid, startToken: `${startToken}0` })).toBe("gone");
+    expect(identify({ pid: child.pid, startToken: "" })).toBe("gone");
+    await child.end();
+    expect(identify({ pid: child.pid, startToken })).toBe("gone");
+  });
+
+  test.each([0, 2 ** 31, 2 ** 32 - 1])("of pid %d is nobody's", (pid) => {
+    expect(identify({ pid, startToken: "" })).toBe("gone");
+  });
+
+  test("of a zombie is gone", async () => {
+    const undead = await zombie();
+    const startToken = startTokenOf(undead.pid);
+    expect(identify({ pid: undead.pid, startToken })).toBe("alive");
+    undead.die();
+    await until(
+      () => readFileSync(`/proc/${undead.pid}/stat`, "latin1").includes(") Z"),
+      "the child is a zombie",
+    );
+    expect(identify({ pid: undead.pid, startToken })).toBe("gone");
+    await undead.end();
+  });
+
+  test("is read after the last bracket, whatever the process calls itself", () => {
+    const rest = ["S", ...Array.from({ length: 18 }, (_, index) => String(index)), "4242", "7"].join(" ");
+    expect(parseProcStat(`12 (a) Z (b) ${rest}`)).toEqual({ held: true, startToken: "4242" });
+    expect(parseProcStat(`12 (x) ${rest.replace("S", "Z")}`)).toEqual({ held: false });
+  });
+
+  test("of another user's process is held", () => {
+    expect(readProcess(1)).toMatchObject({ held: true });
+  });
+});
+
+describe.if(onLinux)("a census", () => {
+  const recordFor = (pid: number, sessionId = `ses_${pid}`) => ({
+    sessionId,
+    pid,
+    startToken: startTokenOf(pid),
+  });
+
+  test("counts what runs until there is evidence that it is gone, and then never again", async () => {
+    const [one, other] = [sleeper(), sleeper()];
+    const census = new Census([
+      recordFor(one.pid),
+      recordFor(other.pid),
+      { sessionId: "x", pid: 0, startToken: "" },
+    ]);
+    expect(census.count()).toBe(2);
+    await one.end();
+    expect(census.count()).toBe(1);
+    await other.end();
+    expect(census.count()).toBe(0);
+    expect(census.count()).toBe(0);
+  });
+
+  test("frees a killed capsule's slot at the next read, also while it is a zombie", async () => {
+    const undead = await zombie();
+    const census = new Census([recordFor(undead.pid)]);
+    expect(census.count()).toBe(1);
+    undead.die();
+    await until(
+      () => readFileSync(`/proc/${undead.pid}/stat`, "latin1").includes(") Z"),
+      "the child is a zombie",
+    );
+    expect(census.count()).toBe(0);
+    await undead.end();
+  });
+
+  test("counts a survivor that registers once, as a session, and by its process after that", async () => {
+    const child = sleeper();
+    const census = new Census([recordFor(child.pid, "ses_a")]);
+    census.sessionStarted("ses_a");
+    census.sessionStarted("ses_other");
+    expect(census.count()).toBe(0);
+    census.sessionEnded("ses_a");
+    expect(census.count()).toBe(1);
+    census.sessionStarted("ses_a");
+    await child.end();
+    expect(census.count()).toBe(0);
+    census.sessionEnded("ses_a");
+    expect(census.count()).toBe(0);
+  });
+
+  test("keeps no descriptor of a process that has gone", async () => {
+    const descriptors = () => new Bun.Glob("*").scanSync({ cwd: "/proc/self/fd", onlyFiles: false });
+    const children = Array.from({ length: 20 }, sleeper);
+    const records = children.map(({ pid }) => recordFor(pid));
+    const before = [...descriptors()].length;
+    const census = new Census(records);
+    await Promise.all(children.map((child) => child.end()));
+    expect(census.count()).toBe(0);
+    // The set that waits for them is one.
+    expect([...descriptors()].length).toBeLessThanOrEqual(before + 1);
+  });
+
+  test("says what it counted and every record that it left out", async () => {
+    await using host = createHost();
+    const child = sleeper();
+    writeRecord(host.home, {
+      session_id: "ses_live",
+      pid: child.pid,
+      process_start: startTokenOf(child.pid),
+    });
+    writeRecord(host.home, { session_id: "ses_other", pid: child.pid, process_start: "1" });
+    writeRecord(host.home, { session_id: "ses_zero", pid: 0, process_start: "1" });
+    await Bun.write(`${host.home}/.murmur/running/broken.json`, "{");
+    const taken = takeCensus(`${host.home}/.murmur/running`);
+    expect(taken).toMatchObject({ ok: true, live: 1, read: 4, stale: 2, unreadable: 1 });
+    await child.end();
+  });
+});

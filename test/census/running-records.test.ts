@@ -1,0 +1,109 @@
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseRunningRecord, readRunningRecords } from "../../src/census/running-records.ts";
+import { recordOf } from "../kit/records.ts";
+
+const parse = (value: unknown) => parseRunningRecord(Buffer.from(JSON.stringify(value)));
+const whole = recordOf({ session_id: "ses_a", pid: 7, process_start: "99" });
+
+describe("a running record", () => {
+  test("yields its session and its process, and nothing of its tokens", () => {
+    const record = parse({
+      ...whole,
+      door_token: "secret",
+      credentials: { a: "secret" },
+      unknown: { any: 1 },
+    });
+    expect(record).toEqual({ sessionId: "ses_a", pid: 7, startToken: "99" });
+  });
+
+  test("may leave out what is optional, or hold null there", () => {
+    const { url, ...rest } = whole;
+    expect(url).toBeString();
+    expect(parse(rest)).toBeDefined();
+    expect(
+      parse({ ...rest, url: "", formation_id: null, formation_launcher: null, spawned_by: { x: 1 } }),
+    ).toBeDefined();
+    expect(
+      parse({
+        ...rest,
+        formation_id: `frm_${"0".repeat(32)}`,
+        formation_launcher: { pid: 1, process_start: "" },
+      }),
+    ).toBeDefined();
+    expect(parse({ ...rest, process_start: "", pid: 4_294_967_295 })).toBeDefined();
+  });
+
+  test.each(Object.keys(whole).filter((key) => key !== "url"))("without %s is unreadable", (key) => {
+    const { [key]: _, ...rest } = whole as Record<string, unknown>;
+    expect(parse(rest)).toBeUndefined();
+  });
+
+  test.each([
+    ["session_id", 1],
+    ["session_id", ""],
+    ["session_id", "a/b"],
+    ["process_start", 99],
+    ["capsule_name", null],
+    ["pid", "7"],
+    ["pid", 1.5],
+    ["pid", -1],
+    ["pid", 4_294_967_296],
+    ["outlives_launcher", "false"],
+    ["url", 1],
+    ["door_token", {}],
+    ["credentials", []],
+    ["credentials", { a: 1 }],
+    ["formation_id", "frm_x"],
+    ["formation_id", `frm_${"A".repeat(32)}`],
+    ["formation_launcher", {}],
+    ["formation_launcher", { pid: "1", process_start: "" }],
+  ])("with %s as %j is unreadable", (key, value) => {
+    expect(parse({ ...whole, [key]: value })).toBeUndefined();
+  });
+
+  test.each(["", "{", "null", "[]", '"x"', "1"])("that is %j is unreadable", (text) => {
+    expect(parseRunningRecord(Buffer.from(text))).toBeUndefined();
+  });
+
+  test("that is no UTF-8 is unreadable", () => {
+    const bytes = Buffer.from(JSON.stringify({ ...whole, workdir: "xx" }).replace("xx", "\u00ff"), "latin1");
+    expect(parseRunningRecord(bytes)).toBeUndefined();
+  });
+});
+
+describe("the running directory", () => {
+  test("that is missing is a host running nothing", () => {
+    expect(readRunningRecords("/nonexistent/running")).toEqual({ ok: true, records: [], unreadable: 0 });
+  });
+
+  test("that cannot be listed says the path and the OS error", () => {
+    expect(readRunningRecords("/dev/null")).toEqual({
+      ok: false,
+      fault: "/dev/null: Not a directory (os error 20)",
+    });
+  });
+
+  test("holds records in its regular .json files only, and waits for none of the others", () => {
+    const directory = mkdtempSync(join(tmpdir(), "mur-roost-running-"));
+    try {
+      const text = JSON.stringify(whole);
+      writeFileSync(join(directory, "a.json"), text);
+      writeFileSync(join(directory, "b.JSON"), text);
+      writeFileSync(join(directory, "c.json.tmp"), text);
+      writeFileSync(join(directory, "large.json"), text.padEnd(1024 * 1024 + 1));
+      writeFileSync(join(directory, "fits.json"), text.padEnd(1024 * 1024));
+      mkdirSync(join(directory, "directory.json"));
+      writeFileSync(join(directory, "directory.json", "nested.json"), text);
+      symlinkSync("a.json", join(directory, "link.json"));
+      Bun.spawnSync(["mkfifo", join(directory, "fifo.json")]);
+      const reading = readRunningRecords(directory);
+      expect(reading).toMatchObject({ ok: true, unreadable: 4 });
+      expect(reading.ok && reading.records).toHaveLength(2);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+});

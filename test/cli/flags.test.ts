@@ -1,0 +1,123 @@
+import { describe, expect, test } from "bun:test";
+import { readFlags, usage } from "../../src/cli/flags.ts";
+
+const flagsOf = (...argv: string[]) => {
+  const reading = readFlags(argv);
+  if (reading.kind !== "run") throw new Error(JSON.stringify(reading));
+  return reading.flags;
+};
+
+describe("flags", () => {
+  test("have the defaults of the page", () => {
+    expect(flagsOf()).toEqual({
+      port: 7700,
+      registryPath: undefined,
+      spawnAllow: new Set(),
+      maxDepth: 3,
+      maxConcurrent: 4,
+      maxLiveCapsules: undefined,
+    });
+  });
+
+  test("take their value from the next argument or after an equals sign; the last one counts", () => {
+    const flags = flagsOf(
+      "--port",
+      "1",
+      "--port=2",
+      "--registry-path=a=b",
+      "--max-depth=0",
+      "--max-live-capsules",
+      "4294967295",
+    );
+    expect(flags).toMatchObject({
+      port: 2,
+      registryPath: "a=b",
+      maxDepth: 0,
+      maxLiveCapsules: 4_294_967_295,
+    });
+  });
+
+  test("--spawn-allow adds one name for each occurrence", () => {
+    const { spawnAllow } = flagsOf(
+      "--spawn-allow",
+      "local/a",
+      "--spawn-allow=murmur/b",
+      "--spawn-allow",
+      "local/a",
+    );
+    expect([...spawnAllow] as string[]).toEqual(["local/a", "murmur/b"]);
+  });
+
+  test.each([
+    [["--max-total", "3"], "unknown argument: --max-total"],
+    [["--maxDepth", "3"], "unknown argument: --maxDepth"],
+    [["--max-dep", "3"], "unknown argument: --max-dep"],
+    [["--no-version"], "unknown argument: --no-version"],
+    [["-h"], "unknown argument: -h"],
+    [["--help"], "unknown argument: --help"],
+    [["-p", "1"], "unknown argument: -p"],
+    [["serve"], "unknown argument: serve"],
+    [["--"], "unknown argument: --"],
+    [[""], "unknown argument: "],
+    [["--version=1"], "unknown argument: --version=1"],
+    [["--PORT", "1"], "unknown argument: --PORT"],
+    [["--\u001b[31m"], "unknown argument: --\\u001b[31m"],
+    [["--port"], "--port needs a value"],
+    [["--port", "x"], "--port takes a whole number from 0 to 65535, not 'x'"],
+    [["--port", "65536"], "--port takes a whole number from 0 to 65535, not '65536'"],
+    [["--port="], "--port takes a whole number from 0 to 65535, not ''"],
+    [["--max-depth", "-1"], "--max-depth takes a whole number from 0 to 4294967295, not '-1'"],
+    [["--max-depth", "1.5"], "--max-depth takes a whole number from 0 to 4294967295, not '1.5'"],
+    [["--max-depth", "0x1"], "--max-depth takes a whole number from 0 to 4294967295, not '0x1'"],
+    [["--max-depth", " 1"], "--max-depth takes a whole number from 0 to 4294967295, not ' 1'"],
+    [
+      ["--max-concurrent", "4294967296"],
+      "--max-concurrent takes a whole number from 0 to 4294967295, not '4294967296'",
+    ],
+    [
+      ["--max-live-capsules", "1e3"],
+      "--max-live-capsules takes a whole number from 0 to 4294967295, not '1e3'",
+    ],
+    [["--registry-path", ""], "--registry-path must not be empty"],
+  ])("%j is refused", (argv, fault) => {
+    expect(readFlags(argv)).toEqual({ kind: "fault", fault });
+  });
+
+  test.each([
+    "local/a,local/b",
+    "a",
+    "local/",
+    "/a",
+    "Local/a",
+    "local/-a",
+    "local/a-",
+    "local/a/b",
+    "local/a b",
+    "",
+  ])("--spawn-allow %p names the flag it stops at", (name) => {
+    const reading = readFlags(["--spawn-allow", name]);
+    expect(reading).toMatchObject({ kind: "fault" });
+    expect(reading).toHaveProperty("fault", expect.stringContaining("--spawn-allow"));
+  });
+
+  test("are read from left to right: what comes first decides", () => {
+    expect(readFlags(["--version", "--nope"])).toEqual({ kind: "version" });
+    expect(readFlags(["--nope", "--version"])).toMatchObject({ kind: "fault" });
+    expect(readFlags(["--port", "--version"])).toMatchObject({ kind: "fault" });
+    expect(readFlags(["--port", "x", "--nope"])).toHaveProperty("fault", expect.stringContaining("--port"));
+  });
+
+  test("are all shown in one line of usage", () => {
+    expect(usage()).not.toContain("\n");
+    for (const flag of [
+      "--port",
+      "--registry-path",
+      "--spawn-allow",
+      "--max-depth",
+      "--max-concurrent",
+      "--max-live-capsules",
+      "--version",
+    ])
+      expect(usage()).toContain(flag);
+  });
+});

@@ -1,0 +1,196 @@
+/** What one request may cost: bodies of 64 KiB, heads that the parser takes, and not a byte more is waited for. */
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { DaemonProcess } from "../../examples/daemon-process.ts";
+import { connectRaw, exchangeRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
+import { ask, createHome, type Home, startCompiled } from "./kit.ts";
+
+let home: Home;
+let daemon: DaemonProcess;
+
+beforeAll(async () => {
+  home = await createHome();
+  daemon = await startCompiled(home);
+});
+afterAll(async () => {
+  await daemon.stop();
+  home.remove();
+});
+
+const LIMIT = 64 * 1024;
+const BODIED = ["/spawn", "/register", "/deregister"] as const;
+const CHUNKED = ["Transfer-Encoding", "chunked"] as const;
+
+/** A body that is understood, filled up to `length` bytes. */
+function bodyOf(length: number): string {
+  return '{"name":"local/child","version":"1","session_id":"s","outcome":"failed"}'.padEnd(length, " ");
+}
+
+function chunk(text: string): string {
+  return `${text.length.toString(16)}\r\n${text}\r\n`;
+}
+
+function post(path: string, header: readonly [string, string]): string {
+  return requestBytes({ method: "POST", path, headers: [header] });
+}
+
+function expectTooLarge(answer: RawAnswer | undefined): void {
+  expect(answer?.status).toBe(413);
+  expect(answer?.headers.get("content-type")).toStartWith("application/json");
+  expect(JSON.parse(answer?.body ?? "")).toEqual({ error: expect.stringContaining("65536 bytes") });
+}
+
+test("a body of exactly 64 KiB is read, one byte more is 413; declared and chunked", async () => {
+  for (const path of BODIED) {
+    const fits = bodyOf(LIMIT);
+    const over = bodyOf(LIMIT + 1);
+    const declared = requestBytes({ method: "POST", path, body: fits });
+    expect((await exchangeRaw(daemon.port, declared))?.status).toBe(403);
+    expectTooLarge(await exchangeRaw(daemon.port, requestBytes({ method: "POST", path, body: over })));
+    const inPieces = (text: string) =>
+      `${post(path, CHUNKED)}${(text.match(/.{1,7000}/gs) ?? []).map(chunk).join("")}0\r\n\r\n`;
+    expect((await exchangeRaw(daemon.port, inPieces(fits)))?.status).toBe(403);
+    expectTooLarge(await exchangeRaw(daemon.port, inPieces(over)));
+  }
+});
+
+test("a body that is declared too large is refused before any of it came", async () => {
+  for (const path of BODIED) {
+    for (const length of [LIMIT + 1, 2 ** 31, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER]) {
+      expectTooLarge(await exchangeRaw(daemon.port, post(path, ["Content-Length", String(length)])));
+    }
+  }
+});
+
+test("a chunked body without an end is refused at the limit", async () => {
+  for (const path of BODIED) {
+    const connection = await connectRaw(daemon.port);
+    connection.send(post(path, CHUNKED));
+    for (let sent = 0; sent <= LIMIT; sent += 8192) connection.send(chunk("x".repeat(8192)));
+    expectTooLarge(await connection.answer());
+    connection.close();
+    const oneChunk = `${post(path, CHUNKED)}ffffffff\r\n${"x".repeat(LIMIT + 1)}`;
+    expectTooLarge(await exchangeRaw(daemon.port, oneChunk));
+  }
+});
+
+test("a client that writes all of its large body before it reads still gets the answer", async () => {
+  const curl = Bun.which("curl");
+  if (!curl) return;
+  const body = "x".repeat(1024 * 1024);
+  const answers = await Promise.all(
+    Array.from({ length: 12 }, async (_, index) => {
+      const headers = index % 2 === 0 ? [] : ["-H", "Transfer-Encoding: chunked"];
+      const process = Bun.spawn(
+        [curl, "-sS", "-H", "Expect:", ...headers, "--data-binary", "@-", `${daemon.url}/spawn`],
+        { stdin: Buffer.from(body), stdout: "pipe", stderr: "pipe" },
+      );
+      const [out, err] = await Promise.all([process.stdout.text(), process.stderr.text()]);
+      return out + err;
+    }),
+  );
+  expect(answers).toEqual(answers.map(() => '{"error":"the body is larger than 65536 bytes"}'));
+});
+
+test("a body that ends before its length is no request, and nobody is kept", async () => {
+  for (const path of BODIED) {
+    for (const [header, part] of [
+      [["Content-Length", "100"], '{"outcome":"complete"}'],
+      [CHUNKED, "16\r\n{"],
+      [CHUNKED, chunk('{"outcome":"complete"}')],
+    ] as const) {
+      const connection = await connectRaw(daemon.port);
+      connection.send(post(path, header) + part);
+      connection.finish();
+      const answer = await connection.answer();
+      expect([undefined, 400]).toContain(answer?.status);
+      await connection.ending();
+      connection.close();
+    }
+  }
+});
+
+test("a body longer than its length is cut there", async () => {
+  const connection = await connectRaw(daemon.port);
+  const body = '{"outcome":"nothing"}';
+  connection.send(`${requestBytes({ method: "POST", path: "/deregister", body })}${body}\r\n\r\n`);
+  expect(JSON.parse((await connection.answer())?.body ?? "")).toEqual({
+    error: "'outcome' must be 'complete' or 'failed'",
+  });
+  const surplus = await connection.answer();
+  expect([undefined, 400]).toContain(surplus?.status);
+  connection.close();
+});
+
+test("chunk sizes that lie are no bodies", async () => {
+  for (const broken of [
+    "zz\r\n{}\r\n0\r\n\r\n",
+    "-2\r\n{}\r\n",
+    "1\r\n{}\r\n0\r\n\r\n",
+    "ffffffffffffffffff\r\n{}",
+  ]) {
+    const answer = await exchangeRaw(daemon.port, post("/deregister", CHUNKED) + broken);
+    expect([undefined, 400]).toContain(answer?.status);
+  }
+});
+
+test("bodies that are no JSON object in UTF-8 are 400 with one sentence", async () => {
+  const bodies = [
+    "",
+    " ",
+    "{",
+    "null",
+    "[]",
+    "1",
+    '"x"',
+    "{}{}",
+    "{'a':1}",
+    "\xef\xbb\xbf{}",
+    '{"outcome":"\xff"}',
+    '{"outcome":"\xc0\x80"}',
+    '{"outcome":"\xed\xa0\x80"}',
+    "\x00",
+    "[".repeat(30_000),
+    `${"[".repeat(30_000)}${"]".repeat(30_000)}`,
+    '{"a":'.repeat(10_000),
+    '{"__proto__":{"outcome":"complete"}}',
+    '{"outcome":["complete"]}',
+    '{"outcome":{"toString":"complete"}}',
+  ];
+  for (const path of BODIED) {
+    for (const body of bodies) {
+      const answer = await exchangeRaw(daemon.port, requestBytes({ method: "POST", path, body }));
+      expect([path, body.slice(0, 40), answer?.status]).toEqual([path, body.slice(0, 40), 400]);
+      const told: Record<string, unknown> = JSON.parse(answer?.body ?? "");
+      expect(Object.keys(told)).toEqual(["error"]);
+      expect(String(told.error)).toMatch(/^[ -~]{10,200}$/);
+    }
+  }
+});
+
+test("heads that are too large are refused bare, and the daemon goes on", async () => {
+  const large = "y".repeat(20_000);
+  const heads = [
+    requestBytes({ path: `/${large}` }),
+    requestBytes({ path: "/health", headers: [["X-Large", large]] }),
+    requestBytes({ path: "/health", headers: [[large, "x"]] }),
+    requestBytes({
+      path: "/health",
+      headers: Array.from({ length: 1000 }, (_, n) => [`X-${n}`, "x"] as const),
+    }),
+    requestBytes({
+      path: "/spawn",
+      method: "POST",
+      headers: [["x-murmur-spawn-credential", large]],
+      body: "{}",
+    }),
+    `GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Endless: ${"y".repeat(1024 * 1024)}`,
+    "y".repeat(1024 * 1024),
+  ];
+  for (const head of heads) {
+    const answer = await exchangeRaw(daemon.port, head);
+    expect([400, 431, undefined]).toContain(answer?.status);
+    expect(answer?.body ?? "").toBe("");
+  }
+  expect((await ask(daemon, "/health")).status).toBe(200);
+});

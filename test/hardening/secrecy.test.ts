@@ -1,0 +1,188 @@
+/** What may be read of the daemon: nothing of its memory, no token and no key, and nothing that it sends. */
+
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { type DaemonProcess, startDaemonProcess } from "../../examples/daemon-process.ts";
+import {
+  ask,
+  askSpawn,
+  createHome,
+  eventually,
+  type Home,
+  registerRoot,
+  startCompiled,
+  VERSION,
+} from "./kit.ts";
+import { createOrdinaryUser, type OrdinaryUser } from "./ordinary-user.ts";
+
+const onLinux = process.platform === "linux";
+
+describe.skipIf(!onLinux)("another process of the same ordinary user", () => {
+  let user: OrdinaryUser;
+  let daemon: DaemonProcess;
+  /** A process that nobody closed: what is refused for the daemon must be open here. */
+  let open: Bun.Subprocess;
+
+  beforeAll(async () => {
+    user = createOrdinaryUser();
+    daemon = await startDaemonProcess({
+      command: [...user.prefix, user.binary],
+      args: ["--port", "0"],
+      home: user.home,
+      env: { SECRET_OF_THE_DAEMON: "yes" },
+    });
+    open = Bun.spawn([...user.prefix, "sleep", "600"], {
+      env: { SECRET: "yes", PATH: process.env.PATH ?? "" },
+    });
+    await eventually(
+      "the open process runs",
+      async () => (await user.run(`cat /proc/${open.pid}/environ`)) === 0,
+    );
+  });
+  afterAll(async () => {
+    open.kill();
+    await daemon.stop();
+    user.remove();
+  });
+
+  for (const file of ["mem", "environ", "maps", "auxv", "syscall"]) {
+    test(`cannot open /proc/<pid>/${file}`, async () => {
+      // A debugger's right to the open process may be restricted by the host; its environment is the control then.
+      if (file === "environ") expect(await user.run(`exec 3< /proc/${open.pid}/${file}`)).toBe(0);
+      expect(await user.run(`head -c 1 /proc/${daemon.pid}/${file} && true`)).not.toBe(0);
+      expect(await user.run(`exec 3< /proc/${daemon.pid}/${file} && head -c 1 <&3`)).not.toBe(0);
+    });
+  }
+
+  test("cannot list or follow its descriptors", async () => {
+    expect(await user.run(`ls /proc/${open.pid}/fd`)).toBe(0);
+    expect(await user.run(`ls /proc/${daemon.pid}/fd`)).not.toBe(0);
+    expect(await user.run(`readlink /proc/${daemon.pid}/cwd`)).not.toBe(0);
+  });
+
+  test("finds no core dump, and no room for one", async () => {
+    const limits = readFileSync(`/proc/${daemon.pid}/limits`, "utf8");
+    expect(limits).toMatch(/^Max core file size +0 +0 /m);
+    const crashing = await startDaemonProcess({
+      command: ["sh", "-c", 'ulimit -c unlimited 2>/dev/null; exec "$@"', "sh", ...user.prefix, user.binary],
+      args: ["--port", "0"],
+      home: user.home,
+      cwd: user.home,
+    });
+    const before = readdirSync(user.home).sort();
+    expect(await crashing.kill("SIGABRT")).toBe("SIGABRT");
+    expect(readdirSync(user.home).sort()).toEqual(before);
+  });
+});
+
+/** A daemon that was asked everything, and every token that it minted meanwhile. */
+async function playFormation(daemon: DaemonProcess): Promise<readonly string[]> {
+  const tokens: string[] = [];
+  const root = await registerRoot(daemon, "ses_root");
+  const granted = await askSpawn(daemon, root);
+  const approval = String(granted.body.approval);
+  const child = { session_id: "ses_child", name: "local/child", version: VERSION };
+  const credential = await ask(daemon, "/register", child, { "x-murmur-spawn-approval": approval });
+  tokens.push(root, approval, String(credential.body.credential));
+  const twin = { ...child, session_id: "ses_twin" };
+  for (const presented of [...tokens, `${root.slice(0, -4)}AAAA`, "msc1.e30.AAAA"]) {
+    for (const path of ["/spawn", "/register", "/deregister"]) {
+      for (const header of ["x-murmur-spawn-credential", "x-murmur-spawn-approval"]) {
+        const body = path === "/deregister" ? { outcome: "nothing" } : twin;
+        await ask(daemon, path, body, { [header]: presented });
+      }
+    }
+    await ask(daemon, `/status/${presented}`);
+    await ask(daemon, `/${presented}`);
+    await ask(daemon, "/register", { ...twin, session_id: presented }, {});
+    await ask(daemon, "/register", { ...twin, name: presented }, {});
+    await ask(daemon, "/register", { ...twin, version: presented }, {});
+  }
+  await ask(daemon, "/deregister", { outcome: "complete" }, { "x-murmur-spawn-credential": root });
+  return tokens;
+}
+
+/** Every file below a directory, with all that a change to it would change. */
+function snapshot(directory: string): Record<string, string> {
+  const files: Record<string, string> = {};
+  for (const name of readdirSync(directory, { recursive: true, encoding: "utf8" }).sort()) {
+    const path = join(directory, name);
+    const { mode, mtimeMs, ino, size } = statSync(path);
+    const hash = statSync(path).isFile() ? createHash("sha256").update(readFileSync(path)).digest("hex") : "";
+    files[name] = [mode, mtimeMs, ino, size, hash].join(" ");
+  }
+  return files;
+}
+
+describe("tokens and keys", () => {
+  for (const end of ["SIGTERM", "SIGABRT"] as const) {
+    test(`stand in no log, no argument and no file, to the end by ${end}`, async () => {
+      const home = await createHome();
+      mkdirSync(join(home.path, ".murmur", "running"));
+      const before = snapshot(home.path);
+      const daemon = await startCompiled(home);
+      const tokens = await playFormation(daemon);
+      const argv = onLinux ? readFileSync(`/proc/${daemon.pid}/cmdline`, "utf8") : "";
+      await daemon.kill(end);
+      expect(snapshot(home.path)).toEqual(before);
+      expect(tokens).toHaveLength(3);
+      const said = daemon.stderr() + argv;
+      expect(said).toContain("event=register");
+      for (const token of tokens) {
+        // The whole token, and each part that could be used: its payload and its MAC.
+        for (const part of [token, ...token.split(".").slice(1)]) expect(said).not.toContain(part);
+      }
+      home.remove();
+    });
+  }
+});
+
+const strace = Bun.which("strace");
+
+describe.skipIf(!strace || !onLinux)("connections of its own (skipped where there is no strace)", () => {
+  /** Starts a daemon under strace, plays a formation, ends it by the signal; gives the system calls that were made. */
+  async function trace(home: Home, end: NodeJS.Signals, env: Record<string, string>): Promise<string[]> {
+    const out = join(home.path, `calls-${end}`);
+    const calls = "trace=socket,connect,execve,execveat,fork,vfork,bind";
+    // -D: the tracer is the child, so that the daemon's pid and end are its own.
+    const daemon = await startCompiled(home, {
+      prefix: ["strace", "-D", "-f", "-q", "-o", out, "-e", calls],
+      env,
+    });
+    await playFormation(daemon);
+    await daemon.kill(end);
+    const ended = new RegExp(`^${daemon.pid} +\\+\\+\\+ (exited|killed)`, "m");
+    await eventually(
+      "strace has written everything",
+      () => existsSync(out) && ended.test(readFileSync(out, "utf8")),
+    );
+    return readFileSync(out, "utf8")
+      .split("\n")
+      .map((line) => line.replace(/^\d+ +/, ""))
+      .filter((line) => /^(socket|connect|exec|v?fork|bind)/.test(line));
+  }
+
+  for (const end of ["SIGTERM", "SIGABRT", "SIGSEGV"] as const) {
+    for (const env of [
+      {},
+      // What would make the runtime report its crash.
+      { BUN_ENABLE_CRASH_REPORTING: "1", BUN_CRASH_REPORT_URL: "http://127.0.0.1:9/" },
+    ]) {
+      test(`there are none from the start to ${end}${"BUN_CRASH_REPORT_URL" in env ? ", even when asked for" : ""}`, async () => {
+        const home = await createHome();
+        const calls = await trace(home, end, env);
+        expect(calls.filter((call) => call.startsWith("connect"))).toEqual([]);
+        expect(calls.filter((call) => call.startsWith("exec"))).toHaveLength(1);
+        expect(calls.filter((call) => /fork/.test(call))).toEqual([]);
+        // The one that listens, on loopback alone.
+        expect(calls.filter((call) => call.startsWith("socket"))).toHaveLength(1);
+        expect(calls.filter((call) => call.startsWith("bind"))).toEqual([
+          expect.stringContaining('inet_addr("127.0.0.1")'),
+        ]);
+        home.remove();
+      }, 20_000);
+    }
+  }
+});

@@ -1,0 +1,113 @@
+/** Clients that dawdle cost others nothing, and are let go after about ten seconds. */
+
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { DaemonProcess } from "../../examples/daemon-process.ts";
+import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
+import { ask, askSpawn, createHome, type Home, registerRoot, startCompiled } from "./kit.ts";
+
+let home: Home;
+let daemon: DaemonProcess;
+
+beforeAll(async () => {
+  home = await createHome();
+  daemon = await startCompiled(home, { args: ["--max-live-capsules", "100", "--max-concurrent", "100"] });
+});
+afterAll(async () => {
+  await daemon.stop();
+  home.remove();
+});
+
+const post = (path: string, header: readonly [string, string]) =>
+  requestBytes({ method: "POST", path, headers: [header] });
+const LENGTH = ["Content-Length", "3000"] as const;
+const CHUNKED = ["Transfer-Encoding", "chunked"] as const;
+
+/** What a client sends, and then, bit by bit, until it is let go. */
+interface Dawdler {
+  readonly first: string;
+  readonly more?: string;
+  /** What it is told before the end, where it is told anything. */
+  readonly status?: number;
+  readonly reads?: false;
+}
+
+/** Far more answers than the sockets of both ends can hold. */
+const PIPELINED_REQUESTS = 60_000;
+const PIPELINED = requestBytes({ path: "/health" }).repeat(PIPELINED_REQUESTS);
+
+const DAWDLERS: Readonly<Record<string, Dawdler>> = {
+  "sends nothing": { first: "" },
+  "sends one byte": { first: "G" },
+  "stops in the request line": { first: "GET /hea" },
+  "stops in a header": { first: "POST /spawn HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Le" },
+  "stops before the empty line": { first: "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n" },
+  "trickles its head": { first: "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Long: ", more: "y" },
+  "trickles headers": { first: "GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n", more: "X: y\r\n" },
+  "sends no body": { first: post("/spawn", LENGTH), status: 408 },
+  "stops in its body": { first: `${post("/register", LENGTH)}{"name":`, status: 408 },
+  "sends no chunk": { first: post("/deregister", CHUNKED), status: 408 },
+  "stops in a chunk": { first: `${post("/spawn", CHUNKED)}5\r\n{`, status: 408 },
+  "trickles its body": { first: post("/spawn", LENGTH), more: " ", status: 408 },
+  "trickles chunks": { first: post("/register", CHUNKED), more: "1\r\n \r\n", status: 408 },
+  "trickles a body nobody asked for": {
+    first: requestBytes({ path: "/health", headers: [LENGTH] }),
+    more: " ",
+    status: 200,
+  },
+  "trickles the body of a refusal": {
+    first: requestBytes({ method: "POST", path: "/spawn", headers: [LENGTH, ["Origin", "null"]] }),
+    more: " ",
+    status: 403,
+  },
+  "asks no more": { first: requestBytes({ path: "/health" }), status: 200 },
+  "stops reading": { first: PIPELINED, reads: false },
+};
+
+const KINDS = Object.entries(DAWDLERS);
+
+test("with 500 of them connected others are answered, and all of them are let go", async () => {
+  const credential = await registerRoot(daemon, "ses_root");
+  const clients = await Promise.all(
+    Array.from({ length: 500 }, async (_, index) => {
+      // Only a few stop reading: what they ask for is real work.
+      const wanted = index < 2 * KINDS.length ? index % KINDS.length : index % (KINDS.length - 1);
+      const [name, dawdler] = KINDS[wanted] as (typeof KINDS)[number];
+      const connection = await connectRaw(daemon.port);
+      if (dawdler.reads === false) connection.stopReading();
+      connection.send(dawdler.first);
+      return { name, dawdler, connection };
+    }),
+  );
+  // More of the same, bit by bit, so that no idle timeout would ever end it.
+  const trickle = setInterval(() => {
+    for (const { dawdler, connection } of clients) if (dawdler.more) connection.send(dawdler.more);
+  }, 500);
+  try {
+    expect((await askSpawn(daemon, credential)).status).toBe(200);
+    expect((await ask(daemon, "/health")).status).toBe(200);
+    const ends = await Promise.all(clients.map(({ dawdler, connection }) => letGo(dawdler, connection)));
+    ends.forEach((end, index) => {
+      const { name, dawdler } = clients[index] as (typeof clients)[number];
+      expect([name, end]).toEqual([name, dawdler.status]);
+    });
+    expect((await askSpawn(daemon, credential)).status).toBe(200);
+  } finally {
+    clearInterval(trickle);
+    for (const { connection } of clients) connection.close();
+  }
+}, 40_000);
+
+/** Waits for the end of a connection; gives the status that came before it. */
+async function letGo(dawdler: Dawdler, connection: RawConnection): Promise<number | undefined> {
+  if (dawdler.reads === false) {
+    // Hung until everybody else was let go; what it then finds is that most of its answers were given up.
+    await Bun.sleep(14_000);
+    connection.resumeReading();
+    await connection.ending(15_000);
+    expect(connection.rest().split("HTTP/1.1 200").length - 1).toBeLessThan(PIPELINED_REQUESTS);
+    return undefined;
+  }
+  const answer = await connection.answer({ deadlineMs: 25_000 });
+  await connection.ending(25_000);
+  return answer?.status;
+}

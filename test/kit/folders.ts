@@ -1,0 +1,53 @@
+/** Folders of a test's own, and what a test needs to know of open files. */
+
+import { lstatSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { encodeName, openDirectoryPath } from "../../src/runtime/posix.ts";
+import { type HeldDirectory, holdDirectory } from "../../src/runtime/tree/held.ts";
+import { removeTree } from "../../src/runtime/tree/remove.ts";
+
+export interface TestFolder {
+  readonly path: string;
+  /** A path inside. */
+  readonly at: (...names: string[]) => string;
+  /** Takes it away, whatever its depth and its modes. */
+  readonly remove: () => void;
+}
+
+export function testFolder(): TestFolder {
+  const path = mkdtempSync(join(realpathSync(tmpdir()), "mur-roost-test-"));
+  const name = path.slice(path.lastIndexOf("/") + 1);
+  return {
+    path,
+    at: (...names) => join(path, ...names),
+    remove() {
+      const parent = hold(join(path, ".."));
+      const removal = removeTree(parent.descriptor, encodeName(name));
+      for (let step = removal.next(); ; step = removal.next()) {
+        if (!step.done) continue;
+        if (!step.value.ok) throw new Error(`${path} could not be removed: ${step.value.fault}`);
+        break;
+      }
+      parent.close();
+    },
+  };
+}
+
+export function hold(path: string): HeldDirectory {
+  const opened = openDirectoryPath(path);
+  if (!opened.ok) throw new Error(`${path} could not be opened: ${opened.fault}`);
+  return holdDirectory(path, opened.value);
+}
+
+/** How many files this process has open; the listing's own counts once, always. */
+export function openFiles(): number {
+  return readdirSync(process.platform === "linux" ? "/proc/self/fd" : "/dev/fd").length;
+}
+
+export const isRoot = process.geteuid?.() === 0;
+
+/** The permission bits of an entry itself. */
+export function modeOf(path: string): number {
+  return lstatSync(path).mode & 0o7777;
+}

@@ -1,0 +1,128 @@
+/** A host of its own for one test: a HOME with a registry, and the compiled daemon on a free port. */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type DaemonProcess, startDaemonProcess } from "../../examples/daemon-process.ts";
+import { packCapsule, publishArchive } from "../../examples/publish.ts";
+
+export const EXECUTABLE = join(import.meta.dir, "..", "..", "dist", "mur-roost");
+
+export interface Host {
+  readonly home: string;
+  readonly registry: string;
+  /** Publishes a capsule at 0.1.0 unless told otherwise; `body` follows `name:` and `version:`. */
+  publish(name: string, body?: string, version?: string): Promise<string>;
+  /** Starts the compiled daemon on this host's registry. */
+  start(args?: readonly string[], env?: Readonly<Record<string, string>>): Promise<DaemonProcess>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export function createHost(): Host {
+  const home = mkdtempSync(join(tmpdir(), "mur-roost-test-"));
+  const registry = join(home, ".murmur", "artifacts");
+  const daemons: DaemonProcess[] = [];
+  return {
+    home,
+    registry,
+    publish: (name, body, version = "0.1.0") => publishCapsule(registry, name, body, version),
+    async start(args = [], env = {}) {
+      const daemon = await startDaemonProcess({
+        command: [EXECUTABLE],
+        args: ["--port", "0", ...args],
+        home,
+        env,
+      });
+      daemons.push(daemon);
+      return daemon;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(daemons.map((daemon) => daemon.kill("SIGKILL")));
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+export async function publishCapsule(
+  registry: string,
+  name: string,
+  body = "",
+  version = "0.1.0",
+): Promise<string> {
+  const manifest = `name: ${name.slice(name.indexOf("/") + 1)}\nversion: ${version}\n${body}`;
+  return publishArchive(registry, name, version, await packCapsule({ "murmur.yaml": manifest }));
+}
+
+/** A manifest body that may spawn these names. */
+export function spawns(...names: string[]): string {
+  return `capabilities:\n  spawn:\n    allow: [${names.join(", ")}]\n`;
+}
+
+/** What came back: the status, the bytes as they came, and the JSON in them. */
+export interface Answer {
+  readonly status: number;
+  readonly text: string;
+  readonly json: Record<string, string | number>;
+}
+
+/** How one asks, over a socket or in the process. */
+export type Fetch = (path: string, init?: RequestInit) => Promise<Response>;
+
+/** The five endpoints, as a runtime calls them. */
+export class Caller {
+  constructor(readonly fetch: Fetch) {}
+
+  static of(daemon: DaemonProcess): Caller {
+    return new Caller((path, init) => fetch(`${daemon.url}${path}`, init));
+  }
+
+  async send(path: string, init?: RequestInit): Promise<Answer> {
+    const response = await this.fetch(path, init);
+    const text = await response.text();
+    return { status: response.status, text, json: JSON.parse(text) };
+  }
+
+  post(path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.send(path, {
+      method: "POST",
+      headers,
+      body: typeof body === "string" ? body : JSON.stringify(body),
+    });
+  }
+
+  register(session_id: string, name: string, approval?: string, version = "0.1.0"): Promise<Answer> {
+    const headers = approval === undefined ? undefined : { "x-murmur-spawn-approval": approval };
+    return this.post("/register", { session_id, name, version }, headers);
+  }
+
+  spawn(credential: string, name: string, version = "0.1.0"): Promise<Answer> {
+    return this.post("/spawn", { name, version }, { "x-murmur-spawn-credential": credential });
+  }
+
+  deregister(credential: string, outcome = "complete"): Promise<Answer> {
+    return this.post("/deregister", { outcome }, { "x-murmur-spawn-credential": credential });
+  }
+
+  status(session: string): Promise<Answer> {
+    return this.send(`/status/${session}`);
+  }
+
+  /** Registers and returns the credential. */
+  async credential(session: string, name: string, approval?: string): Promise<string> {
+    return textOf(await this.register(session, name, approval), "credential");
+  }
+
+  /** Asks and returns the approval. */
+  async approval(credential: string, name: string): Promise<string> {
+    return textOf(await this.spawn(credential, name), "approval");
+  }
+}
+
+function textOf(answer: Answer, key: string): string {
+  const value = answer.json[key];
+  if (answer.status !== 200 || typeof value !== "string") throw new Error(`${answer.status} ${answer.text}`);
+  return value;
+}
+
+export const IDENTITY_REFUSAL =
+  "not authorised: this daemon answers only a credential it minted for a running session, and an approval it minted for that same session";

@@ -1,0 +1,83 @@
+/** Running records as `mur` writes them, and real processes for them to name. */
+
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+
+export interface RecordFields {
+  readonly session_id: string;
+  readonly pid: number;
+  readonly process_start: string;
+}
+
+/** A whole record. */
+export function recordOf(fields: RecordFields) {
+  return {
+    capsule_name: "local/worker",
+    capsule_version: "0.1.0",
+    workdir: "/tmp/work",
+    started_at: "2026-01-01T00:00:00Z",
+    url: "127.0.0.1:1",
+    outlives_launcher: false,
+    ...fields,
+  };
+}
+
+export function writeRecord(home: string, fields: RecordFields): void {
+  const directory = join(home, ".murmur", "running");
+  mkdirSync(directory, { recursive: true });
+  writeFileSync(join(directory, `${fields.session_id}.json`), JSON.stringify(recordOf(fields)));
+}
+
+/** Linux: field 22 of the process's stat line, as `mur` records it. */
+export function startTokenOf(pid: number): string {
+  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+}
+
+/** A process that only waits; `end` kills and reaps it. */
+export function sleeper(): { readonly pid: number; end(): Promise<void> } {
+  const child = Bun.spawn(["sleep", "1000"], { stdio: ["ignore", "ignore", "ignore"] });
+  return {
+    pid: child.pid,
+    async end() {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+  };
+}
+
+/**
+ * A process that, once told to die, stays a zombie: its parent never waits for it.
+ *
+ * @returns the zombie-to-be's pid, and what kills it and ends both
+ */
+export async function zombie(): Promise<{ readonly pid: number; die(): void; end(): Promise<void> }> {
+  const parent = Bun.spawn(["sh", "-c", "sleep 1000 & echo $!; exec sleep 1001"], {
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const reader = parent.stdout.getReader();
+  const { value } = await reader.read();
+  const pid = Number(new TextDecoder().decode(value).trim());
+  // Until the shell has become the other sleep, it would wait for its child.
+  await until(
+    () => readFileSync(`/proc/${parent.pid}/comm`, "latin1") === "sleep\n",
+    "the parent is a sleep",
+  );
+  return {
+    pid,
+    die: () => process.kill(pid, "SIGKILL"),
+    async end() {
+      parent.kill("SIGKILL");
+      await parent.exited;
+    },
+  };
+}
+
+/** Waits until the condition holds; fails after a deadline that only a broken test reaches. */
+export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
+  const deadline = Date.now() + 20_000;
+  while (!(await condition())) {
+    if (Date.now() > deadline) throw new Error(`never happened: ${what}`);
+    await Bun.sleep(10);
+  }
+}

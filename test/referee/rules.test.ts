@@ -1,0 +1,90 @@
+import { describe, expect, test } from "bun:test";
+import { boundReached, slotBoundReached } from "../../src/referee/bounds.ts";
+import { scopeCovers } from "../../src/referee/filesystem-scope.ts";
+import { InstallPatterns } from "../../src/referee/install-pattern.ts";
+import { parseNetworkRule } from "../../src/referee/network-rule.ts";
+
+describe("network entries", () => {
+  const rule = (host: string, port?: number, scheme?: "http" | "https") => ({ scheme, host, port });
+
+  test.each([
+    ["example.com", rule("example.com")],
+    ["example.com:80", rule("example.com", 80)],
+    ["example.com:0080", rule("example.com", 80)],
+    ["http://example.com", rule("example.com", 80, "http")],
+    ["HTTPS://Example.COM:443/", rule("example.com", 443, "https")],
+    ["127.1", rule("127.0.0.1")],
+    ["0x7f.1:8080", rule("127.0.0.1", 8080)],
+    ["[0:0::1]", rule("[::1]")],
+    ["bücher.example", rule("xn--bcher-kva.example")],
+    ["a_b.example", rule("a_b.example")],
+  ])("%s is read", (entry, expected) => {
+    expect(parseNetworkRule(entry)).toEqual(expected);
+  });
+
+  test.each([
+    "",
+    "*",
+    "*.example.com",
+    "example.com:",
+    "example.com:99999",
+    "example.com/v1",
+    "example.com?x",
+    "example.com#x",
+    "https://",
+    "https:///example.com",
+    "https:example.com",
+    "user@example.com",
+    "https://user:pass@example.com",
+    "https://example.com\\v1",
+    "exam ple.com",
+    "exam\tple.com",
+    "ftp://example.com",
+    "ws://example.com",
+    "[::1",
+    "[::g]",
+    "999.1.1.1",
+    "a/b",
+  ])("%p is unreadable", (entry) => {
+    expect(parseNetworkRule(entry)).toBeUndefined();
+  });
+});
+
+describe("filesystem scopes", () => {
+  test("a scope that climbs out of the workdir, even to come back, covers nothing and is covered by nothing", () => {
+    expect(scopeCovers("../x", "../x")).toBe(false);
+    expect(scopeCovers(".", "a/../../w/a")).toBe(false);
+    expect(scopeCovers(undefined, "../x")).toBe(true);
+  });
+});
+
+describe("install patterns", () => {
+  test("the question costs no more with many prefixes, and every one of them counts", () => {
+    const patterns = new InstallPatterns(Array.from({ length: 500 }, (_, index) => `${"x".repeat(index)}y*`));
+    expect(patterns.covers(`${"x".repeat(499)}yz`)).toBe(true);
+    expect(patterns.covers(`${"x".repeat(500)}yz`)).toBe(false);
+  });
+
+  test("an empty entry is malformed", () => {
+    expect(new InstallPatterns(["*"]).covers("")).toBe(false);
+  });
+});
+
+describe("bounds", () => {
+  const limits = { maxDepth: 3, maxLiveCapsules: 8, maxConcurrent: 2 };
+  const standing = { depthRemaining: 1, liveCapsules: 0, liveChildren: 0 };
+
+  test("depth is asked first, then the machine ceiling, then concurrency", () => {
+    expect(boundReached(limits, { depthRemaining: 0, liveCapsules: 8, liveChildren: 2 })).toBe("depth");
+    expect(boundReached(limits, { depthRemaining: 1, liveCapsules: 8, liveChildren: 2 })).toBe(
+      "machine-ceiling",
+    );
+    expect(boundReached(limits, { depthRemaining: 1, liveCapsules: 7, liveChildren: 2 })).toBe("concurrency");
+    expect(boundReached(limits, standing)).toBeUndefined();
+  });
+
+  test("0 refuses every delegation, on each bound", () => {
+    expect(boundReached({ ...limits, maxLiveCapsules: 0 }, standing)).toBe("machine-ceiling");
+    expect(slotBoundReached({ ...limits, maxConcurrent: 0 }, standing)).toBe("concurrency");
+  });
+});

@@ -1,0 +1,152 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { type SessionId, Sessions } from "../../src/sessions/sessions.ts";
+import { APPROVAL_LIFETIME_MS } from "../../src/tokens/authority.ts";
+
+/** Slow and obvious: every count is made anew from a list of everything that ever happened. */
+class Model {
+  now = 0;
+  readonly sessions: { id: string; parent?: string; depth: number; status: string }[] = [];
+  readonly grants: { jti: string; parent: string; at: number; spent: boolean; taken: boolean }[] = [];
+
+  reserved(of?: string): number {
+    return this.grants.filter(
+      (grant) =>
+        (of === undefined || grant.parent === of) &&
+        !grant.taken &&
+        grant.at + APPROVAL_LIFETIME_MS > this.now &&
+        this.find(grant.parent)?.status === "running",
+    ).length;
+  }
+
+  find(id: string) {
+    return this.sessions.find((session) => session.id === id);
+  }
+
+  children(of: string): number {
+    const running = this.sessions.filter(({ parent, status }) => parent === of && status === "running");
+    return running.length + this.reserved(of);
+  }
+
+  live(): number {
+    return this.sessions.filter(({ status }) => status === "running").length + this.reserved();
+  }
+}
+
+interface Real {
+  readonly sessions: Sessions<string>;
+}
+
+const id = (number: number) => `ses_${number}` as SessionId;
+
+function agree(model: Model, { sessions }: Real): void {
+  expect(sessions.live).toBe(model.live());
+  for (const session of model.sessions) {
+    expect(sessions.figures(session.id)).toEqual({
+      status: session.status as "running",
+      depthRemaining: session.depth,
+      liveChildren: model.children(session.id),
+    });
+    expect(sessions.running(session.id) !== undefined).toBe(session.status === "running");
+  }
+}
+
+type Step = fc.Command<Model, Real>;
+const step = (name: string, run: (model: Model, real: Real) => void): Step => ({
+  check: () => true,
+  run(model, real) {
+    run(model, real);
+    agree(model, real);
+  },
+  toString: () => name,
+});
+
+const pick = <T>(list: readonly T[], at: number): T | undefined => list[at % Math.max(1, list.length)];
+
+const registerRoot = fc.nat(9).map((depth) =>
+  step(`root(${depth})`, (model, { sessions }) => {
+    const next = id(model.sessions.length);
+    expect(sessions.has(next)).toBe(false);
+    sessions.addRoot(next, depth, "held");
+    model.sessions.push({ id: next, depth, status: "running" });
+    expect(sessions.has(next)).toBe(true);
+  }),
+);
+
+const spawn = fc.nat().map((at) =>
+  step(`spawn(${at})`, (model, { sessions }) => {
+    const running = model.sessions.filter(({ status }) => status === "running");
+    const parent = pick(running, at);
+    if (!parent) return;
+    const jti = `jti_${model.grants.length}`;
+    sessions.reserve(parent.id as SessionId, jti);
+    model.grants.push({ jti, parent: parent.id, at: model.now, spent: false, taken: false });
+  }),
+);
+
+/** `fails`: the approval verifies and is spent, and names another artifact. */
+const redeem = fc.tuple(fc.nat(), fc.boolean()).map(([at, fails]) =>
+  step(`redeem(${at}, ${fails})`, (model, { sessions }) => {
+    const grant = pick(model.grants, at);
+    if (!grant) return;
+    const expired = grant.at + APPROVAL_LIFETIME_MS <= model.now;
+    const expected = expired ? "unknown" : grant.spent ? "spent" : "redeemed";
+    expect(sessions.redeem(grant.jti)).toBe(expected);
+    if (expected !== "redeemed") return;
+    grant.spent = true;
+    const parent = model.find(grant.parent);
+    if (fails || parent?.status !== "running") return;
+    const next = id(model.sessions.length);
+    sessions.addChild(next, parent.depth - 1, "held", parent.id as SessionId, grant.jti);
+    grant.taken = true;
+    model.sessions.push({ id: next, parent: parent.id, depth: parent.depth - 1, status: "running" });
+  }),
+);
+
+const deregister = fc
+  .tuple(fc.nat(), fc.constantFrom("complete" as const, "failed" as const))
+  .map(([at, outcome]) =>
+    step(`deregister(${at}, ${outcome})`, (model, { sessions }) => {
+      const session = pick(model.sessions, at);
+      if (!session) return;
+      sessions.finish(session.id as SessionId, outcome);
+      if (session.status === "running") session.status = outcome;
+    }),
+  );
+
+const wait = fc.constantFrom(1, 500, 29_999, 30_000, 59_999, 60_000, 3_600_000).map((milliseconds) =>
+  step(`wait(${milliseconds})`, (model) => {
+    model.now += milliseconds;
+  }),
+);
+
+test("counts equal a slow and obvious model's at every step", () => {
+  fc.assert(
+    fc.property(
+      fc.commands([registerRoot, spawn, spawn, spawn, redeem, redeem, deregister, wait], { maxCommands: 60 }),
+      (commands) => {
+        fc.modelRun(() => {
+          const model = new Model();
+          return { model, real: { sessions: new Sessions<string>(() => model.now) } };
+        }, commands);
+      },
+    ),
+    { numRuns: 1500 },
+  );
+});
+
+test("fifty thousand reservations of one session end with it at once, and expire without being walked twice", () => {
+  let now = 0;
+  const sessions = new Sessions<string>(() => now);
+  const [one, other] = [id(1), id(2)];
+  sessions.addRoot(one, 3, "held");
+  sessions.addRoot(other, 3, "held");
+  for (let count = 0; count < 50_000; count++) sessions.reserve(count % 2 ? one : other, `jti_${count}`);
+  expect(sessions.live).toBe(50_002);
+  sessions.finish(one, "complete");
+  expect(sessions.live).toBe(25_001);
+  expect(sessions.liveChildren(other)).toBe(25_000);
+  now = APPROVAL_LIFETIME_MS;
+  expect(sessions.live).toBe(1);
+  expect(sessions.liveChildren(other)).toBe(0);
+});
