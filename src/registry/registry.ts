@@ -196,9 +196,9 @@ export class Registry<Held, Read = Manifest> {
     return this.#options.readManifest(source);
   }
 
-  /** Keeps it as the one asked for last; there is nothing to put in order while everything fits. */
+  /** Keeps it as the one asked for last. */
   #remember(key: string, kept: Kept<Held>): void {
-    if (this.#kept.size >= this.#capacity) this.#kept.delete(key);
+    this.#kept.delete(key);
     this.#kept.set(key, kept);
     if (this.#kept.size <= this.#capacity) return;
     for (const oldest of this.#kept.keys()) {
