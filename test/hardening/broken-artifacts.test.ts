@@ -169,7 +169,6 @@ const MANIFESTS: Readonly<Record<string, readonly [string | Uint8Array, RegExp |
     `${TOP}a0: &a0 [x,x,x,x,x,x,x,x,x,x]\n${Array.from({ length: 9 }, (_, n) => `a${n + 1}: &a${n + 1} [${Array(10).fill(`*a${n}`).join(",")}]\n`).join("")}`,
     PARSE,
   ],
-  "aliases by the million": [`${TOP}a: &a x\nb: [${"*a,".repeat(60_000)}]\n`, /./],
   "127 levels": [nested(126), GRANTED],
   "128 levels": [nested(127), PARSE],
   "10,000 levels": [nested(10_000), PARSE],

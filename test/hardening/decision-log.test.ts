@@ -58,27 +58,27 @@ test("each decision is one line with its fields, and an envelope's line names ev
     const like = (rest: string) => new RegExp(`${start} ${rest}`);
     expect(root).toMatch(
       like(
-        `info event=register session=ses_root capsule=local/parent@1.0.0 approval=none token=${id} ${slots}$`,
+        `info event=register session=ses_root capsule=local/parent@1.0.0 approval=none credential=${id} ${slots}$`,
       ),
     );
     expect(spawn).toMatch(
-      like(`info event=spawn session=ses_root capsule=local/child@1.0.0 token=${id} ${slots}$`),
+      like(`info event=spawn session=ses_root capsule=local/child@1.0.0 approval=${id} ${slots}$`),
     );
     expect(register).toMatch(
       like(
-        `info event=register session=ses_child capsule=local/child@1.0.0 approval=${id} token=${id} ${slots}$`,
+        `info event=register session=ses_child capsule=local/child@1.0.0 approval=${id} credential=${id} ${slots}$`,
       ),
     );
     expect(envelope).toMatch(
       like(
-        `warn event=spawn refused=envelope session=ses_root capsule=local/greedy@1.0.0 token=${id} ${slots} `,
+        `warn event=spawn refused=envelope session=ses_root capsule=local/greedy@1.0.0 credential=${id} ${slots} `,
       ),
     );
     for (const axis of ["capabilities.shell.allow", "capabilities.env.allow", "capabilities.install.tool"]) {
       expect(envelope).toContain(axis);
     }
     expect(deregister).toMatch(
-      like(`info event=deregister session=ses_root outcome=failed token=${id} ${slots}$`),
+      like(`info event=deregister session=ses_root outcome=failed credential=${id} ${slots}$`),
     );
   } finally {
     await daemon.stop();

@@ -62,10 +62,6 @@ const HEAVY: Readonly<
     archive: () => zipOf(filled((index) => `k${index}: {a: [b, "c"], d: 'e'}\n`)),
     told: undefined,
   },
-  "the largest manifest, of keys": {
-    archive: () => zipOf(filled((index) => `k${index}:\n`)),
-    told: undefined,
-  },
   "a directory of fifty thousand entries": {
     archive: () =>
       zipBytes([
