@@ -63,7 +63,8 @@ export function createApp(context: Context) {
     .get(
       "/status/:session_id",
       ({ params, path }) => {
-        // Paths are compared exactly, and the router has decoded the id.
+        // Paths are compared exactly, and the router has decoded the id. (Dot segments and backslashes are resolved by the
+        // server before any of this is asked, and nothing tells that they were there.)
         if (path !== `/status/${params.session_id}`) return refusalAnswer({ kind: "not-found" });
         return answer(status(context, params.session_id), log);
       },

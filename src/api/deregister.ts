@@ -11,14 +11,14 @@ export function deregister(
   credential: string | undefined,
 ): Decision<DeregisterAnswer> {
   const session = callingSession(context, credential);
-  const token = credential === undefined ? undefined : tokenId(credential);
+  const named = { credential: credential === undefined ? undefined : tokenId(credential) };
   if (!session) {
-    context.log.refused({ event: "deregister", refused: "identity", token, ...slots(context) });
+    context.log.refused({ event: "deregister", refused: "identity", ...named, ...slots(context) });
     return refuse({ kind: "identity" });
   }
   context.sessions.finish(session.id, outcome);
   context.census.sessionEnded(session.id);
   const { id, depth } = session;
-  context.log.granted({ event: "deregister", session: id, outcome, token, depth, ...slots(context) });
+  context.log.granted({ event: "deregister", session: id, outcome, ...named, depth, ...slots(context) });
   return { ok: true, answer: {} };
 }

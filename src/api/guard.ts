@@ -11,12 +11,13 @@ export const MAX_BODY_BYTES = 64 * 1024;
 /** All of a body has this long to arrive, however it trickles in. */
 export const BODY_DEADLINE_SECONDS = 10;
 
-const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?$/i;
+const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::([0-9]{1,5}))?$/i;
+const MAX_PORT = 65535;
 
 /** Why this caller is not answered, or `undefined` where it may go on. */
 export function refuseForeignCaller(headers: Headers): Refusal | undefined {
-  const host = headers.get("host");
-  if (host === null || !LOOPBACK_HOST.test(host)) {
+  const host = LOOPBACK_HOST.exec(headers.get("host") ?? "");
+  if (!host || Number(host[1] ?? 0) > MAX_PORT) {
     return { kind: "foreign-caller", why: "requests whose Host is 127.0.0.1, localhost or [::1]" };
   }
   if (headers.has("origin")) {

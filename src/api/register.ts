@@ -115,7 +115,7 @@ function admitted(
     session: id,
     capsule: coordinate(coordinates),
     approval: approval === undefined ? "none" : tokenId(approval),
-    token: tokenId(credential),
+    credential: tokenId(credential),
     depth,
     ...slots(context),
   });
@@ -134,7 +134,7 @@ function refused(
     capsule: coordinate(coordinates),
     approval: approval === undefined ? "none" : tokenId(approval),
     ...slots(context),
-    why: refusal.kind === "unresolved" ? refusal.message : undefined,
+    detail: refusal.kind === "unresolved" ? refusal.message : undefined,
   });
   return refuse(refusal);
 }

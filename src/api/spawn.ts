@@ -91,7 +91,7 @@ function grant(
     event: "spawn",
     session: caller.id,
     capsule: coordinate(coordinates),
-    token: tokenId(token),
+    approval: tokenId(token),
     depth,
     ...slots(context),
   });
@@ -108,7 +108,7 @@ function refused(
     refused: refusal.kind,
     session: caller?.id,
     capsule: coordinate(coordinates),
-    token: credential === undefined ? undefined : tokenId(credential),
+    credential: credential === undefined ? undefined : tokenId(credential),
     depth: caller?.depth,
     ...slots(context),
     detail: refusalDetail(refusal),

@@ -48,6 +48,8 @@ interface Located {
   readonly sidecar: string;
   /** Every path that was asked about, absent ones too, with what the file system said. */
   readonly seen: readonly Sighting[];
+  /** Unix milliseconds, before the first of them was. */
+  readonly seenAt: number;
 }
 
 /** What one reading came to. It lasts as long as its files stand, unless it was the host that failed. */
@@ -120,6 +122,7 @@ export class Registry<Held, Read = Manifest> {
 
   #locate({ name, version }: Coordinates, key: string): Located | Resolution<Held> {
     const base = join(this.#options.path, name, version, `${bareName(name)}-${version}`);
+    const seenAt = this.#now();
     const seen: Sighting[] = [];
     try {
       for (const candidate of [`${base}-${this.#platform}`, base]) {
@@ -131,7 +134,7 @@ export class Registry<Held, Read = Manifest> {
           seen.push(sighting);
           return sighting.stamp !== undefined;
         });
-        if (whole) return { zip, sidecar, seen };
+        if (whole) return { zip, sidecar, seen, seenAt };
       }
     } catch (error) {
       const path = isSystemError(error) && "path" in error ? String(error.path) : base;
@@ -146,7 +149,7 @@ export class Registry<Held, Read = Manifest> {
     for (let attempt = 1; ; attempt++) {
       const { resolution, lasting } = await this.#readOnce(key, located);
       if (isUnchanged(located.seen)) {
-        if (lasting && isSettled(located.seen, this.#now())) {
+        if (lasting && isSettled(located.seen, located.seenAt)) {
           this.#remember(key, { seen: located.seen, resolution });
         }
         return resolution;
@@ -193,9 +196,9 @@ export class Registry<Held, Read = Manifest> {
     return this.#options.readManifest(source);
   }
 
-  /** Keeps it as the one asked for last; there is nothing to put in order while everything fits. */
+  /** Keeps it as the one asked for last. */
   #remember(key: string, kept: Kept<Held>): void {
-    if (this.#kept.size >= this.#capacity) this.#kept.delete(key);
+    this.#kept.delete(key);
     this.#kept.set(key, kept);
     if (this.#kept.size <= this.#capacity) return;
     for (const oldest of this.#kept.keys()) {

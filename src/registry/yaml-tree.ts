@@ -3,7 +3,18 @@
  * manifest in the same bytes: what two readers could take differently is an error here, never a guess.
  */
 
-import { CST, isAlias, isMap, isNode, isScalar, isSeq, Lexer, type Node, parseDocument } from "yaml";
+import {
+  CST,
+  isAlias,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  Lexer,
+  type Node,
+  parseDocument,
+  type Scalar,
+} from "yaml";
 
 /** A scalar keeps its text as written and whether it was written plain: only the key that wants it gives it a type. */
 export interface YamlText {
@@ -134,6 +145,7 @@ class TreeBuilder {
 
   #buildWritten(node: unknown, depth: number): Built {
     if (isScalar(node)) {
+      this.#checkBlockScalarEnd(node);
       const text = typeof node.value === "string" ? node.value : "";
       return { tree: { kind: "text", text, plain: node.type === "PLAIN" }, nodes: 1, levels: 0 };
     }
@@ -175,6 +187,14 @@ class TreeBuilder {
       throw this.#fault(`aliases that stand for more than ${MAX_ALIAS_NODES} nodes`, at);
     }
     return target;
+  }
+
+  /** Readers differ in whether a block scalar that the file ends in the middle of has a last line break. */
+  #checkBlockScalarEnd({ type, range }: Scalar): void {
+    const isBlock = type === "BLOCK_LITERAL" || type === "BLOCK_FOLDED";
+    if (isBlock && range && /^[ \t]*$/.test(this.source.slice(range[1])) && !this.source.endsWith("\n")) {
+      throw this.#fault("a block of text without a line break at the end of the file", range[0]);
+    }
   }
 
   #checkNesting(levels: number, at: number | undefined): void {

@@ -73,6 +73,12 @@ describe("a manifest", () => {
     [`${HEAD}x: "a\u2028b"`, "the character U+2028 is not allowed (line 3)"],
     [`${HEAD}# \u0000`, "the character U+0000 is not allowed (line 3)"],
     [`${HEAD}x: ${"[".repeat(127)}${"]".repeat(127)}`, "nested deeper than 127 levels (line 3)"],
+    [`${HEAD}x: |\n  a`, "a block of text without a line break at the end of the file (line 3)"],
+    [`${HEAD}x: >+\n  a\n  `, "a block of text without a line break at the end of the file (line 3)"],
+    [
+      `${HEAD}capabilities: {}\nx:\n  - |1-\n  `,
+      "a block of text without a line break at the end of the file (line 5)",
+    ],
     [`${HEAD}capabilities:\n\tshell: {}`, "a tab used as indentation (line 4)"],
   ])("%j is refused with the line or the key at fault", (source, fault) => {
     expect(read(source)).toBe(fault);

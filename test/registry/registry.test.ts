@@ -5,6 +5,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   symlinkSync,
   utimesSync,
   writeFileSync,
@@ -125,12 +126,28 @@ describe("the registry", () => {
     expect(await messageOf(registry, "local/a")).toBe("resolved");
   });
 
-  test("keeps nothing of a file that may still change within its own time stamp", async () => {
+  test("keeps nothing of a file that may still change within its own time stamp, however long it takes to read", async () => {
     await publishCapsule(path, "local/a");
-    const registry = create({ now: () => Date.now() - 60_000 });
+    const { ctimeMs } = statSync(`${base("local/a")}.mur.zip`);
+    const clock = [ctimeMs + 5, ctimeMs + 5000, ctimeMs + 5000];
+    const registry = create({ now: () => clock.shift() ?? ctimeMs + 10_000 });
+    await registry.resolve(coordinates("local/a"));
     await registry.resolve(coordinates("local/a"));
     await registry.resolve(coordinates("local/a"));
     expect(reads).toBe(2);
+  });
+
+  test("keeps a file whose modification time lies ahead, or whose clock was set back since", async () => {
+    await publishCapsule(path, "local/a");
+    const ahead = Date.now() / 1000 + 86_400;
+    utimesSync(`${base("local/a")}.mur.zip`, ahead, ahead);
+    for (const now of [SETTLED, () => Date.now() - 86_400_000]) {
+      reads = 0;
+      const registry = create({ now });
+      await registry.resolve(coordinates("local/a"));
+      await registry.resolve(coordinates("local/a"));
+      expect(reads).toBe(1);
+    }
   });
 
   test("notices at the next request what was replaced, rewritten in place with its old times, or removed", async () => {
