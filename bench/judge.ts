@@ -16,7 +16,7 @@ export function throughputRows(measured: readonly Measured[]): Row[] {
     const p99 = median(p99Ms);
     const ofGranted = medianRatio(rate, rateOf(GRANTED));
     const ofFloor = medianRatio(rate, rateOf(id.endsWith("reconnect") ? FLOOR_RECONNECT : FLOOR));
-    const comparable = id.startsWith("spawn-") || id.startsWith("refused-");
+    const comparable = id === "spawn-held" || id.startsWith("spawn-finished") || id.startsWith("refused-");
     const cpu = medianRatio(cpuMicroseconds, beside(GRANTED)?.cpuMicroseconds ?? []);
     const figures = { rate: median(rate), p50, p99, ofFloor, ofGranted };
     return {
