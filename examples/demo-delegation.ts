@@ -67,7 +67,7 @@ function quote(path: string): string {
 }
 
 /** A program of its own, which reads no `.env` and no `bunfig.toml` of the folder that it is started in. */
-async function compile(source: string, outfile: string): Promise<void> {
+export async function compile(source: string, outfile: string): Promise<void> {
   const autoloads = ["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"];
   const build = Bun.spawn(
     [process.execPath, "build", "--compile", ...autoloads, source, "--outfile", outfile],

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startDaemonProcess } from "./daemon-process.ts";
 import { playDelegation } from "./demo-delegation.ts";
+import { playOutcomes } from "./demo-outcomes.ts";
 import { packCapsule, publishArchive } from "./publish.ts";
 
 const VERSION = "1.0.0";
@@ -18,6 +19,8 @@ try {
   await playFormation(join(directory, "formation"));
   say("\n———\n\nSecond act: a capsule's own runtime does the launching.\n");
   await playDelegation(join(directory, "delegation"), say);
+  say("\n———\n\nThird act: an orchestrator delegates to three workers, and reads what became of them.\n");
+  await playOutcomes(join(directory, "outcomes"), say);
 } finally {
   rmSync(directory, { recursive: true, force: true });
 }

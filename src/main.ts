@@ -1,38 +1,42 @@
 /** The executable: flags in, exit code out; nothing else. */
 
 import { writeSync } from "node:fs";
-import { readFlags, usage } from "./cli/flags.ts";
+import { runCommand } from "citty";
+import { createCommand, type FlagsReading, usage } from "./cli/flags.ts";
 import { type Daemon, startDaemon } from "./daemon.ts";
 import { announce, writeLine } from "./log.ts";
 import { describeOsError, isSystemError } from "./os-error.ts";
 import { VERSION } from "./version.ts";
 
-const reading = readFlags(process.argv.slice(2));
-switch (reading.kind) {
-  case "fault":
-    announce(reading.fault);
-    writeLine(usage());
-    process.exit(1);
-    break;
-  case "version":
-    process.exit(printVersion());
-    break;
-  case "run": {
-    // Before the daemon says that it listens: whoever waits for that may end it at once.
-    let daemon: Daemon | undefined;
-    const stop = () => void (daemon?.stop() ?? Promise.resolve()).then(() => process.exit(0));
-    process.once("SIGTERM", stop);
-    process.once("SIGINT", stop);
-    const started = startDaemon(reading.flags, process.env);
-    if (!started.ok) {
-      announce(started.fault);
+await runCommand(createCommand(run), { rawArgs: process.argv.slice(2) });
+
+function run(reading: FlagsReading): void {
+  switch (reading.kind) {
+    case "fault":
+      announce(reading.fault);
+      writeLine(usage());
       process.exit(1);
+      break;
+    case "version":
+      process.exit(printVersion());
+      break;
+    case "run": {
+      // Before the daemon says that it listens: whoever waits for that may end it at once.
+      let daemon: Daemon | undefined;
+      const stop = () => void (daemon?.stop() ?? Promise.resolve()).then(() => process.exit(0));
+      process.once("SIGTERM", stop);
+      process.once("SIGINT", stop);
+      const started = startDaemon(reading.flags, process.env);
+      if (!started.ok) {
+        announce(started.fault);
+        process.exit(1);
+      }
+      daemon = started.daemon;
+      break;
     }
-    daemon = started.daemon;
-    break;
+    default:
+      reading satisfies never;
   }
-  default:
-    reading satisfies never;
 }
 
 /** The exit code: a reader that went away is no failure, a disk that is full is one. */

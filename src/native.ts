@@ -12,6 +12,7 @@ const LINUX = {
   setenv: { args: ["ptr", "ptr", "i32"], returns: "i32" },
   unsetenv: { args: ["ptr"], returns: "i32" },
   setrlimit: { args: ["i32", "ptr"], returns: "i32" },
+  getrlimit: { args: ["i32", "ptr"], returns: "i32" },
   syscall: { args: ["i64", "i64", "i64"], returns: "i64" },
   poll: { args: ["ptr", "u64", "i32"], returns: "i32" },
   epoll_create1: { args: ["i32"], returns: "i32" },
@@ -104,6 +105,14 @@ const POLLOUT = 4;
 export function isWritable(fd: number): boolean {
   const request = new Int32Array([fd, POLLOUT]);
   return (isDarwin ? onDarwin() : onLinux()).poll(request, 1, 0) !== 0;
+}
+
+const RLIMIT_NOFILE = 7;
+
+/** Linux: how many descriptors this process may hold; 0 where that cannot be told. */
+export function descriptorLimit(): number {
+  const limit = new BigUint64Array(2);
+  return onLinux().getrlimit(RLIMIT_NOFILE, limit) === 0 ? Number(limit[0]) : 0;
 }
 
 const SYS_PIDFD_OPEN = 434n;

@@ -5,7 +5,7 @@
  * is repeated on every read with no sweep and no timer, and "a capsule found gone is never counted again".
  */
 
-import { closeDescriptor, openProcess, ReadinessSet } from "../native.ts";
+import { closeDescriptor, descriptorLimit, openProcess, ReadinessSet } from "../native.ts";
 import { identify } from "./process-identity.ts";
 import { type RunningRecord, readRunningRecords } from "./running-records.ts";
 
@@ -45,6 +45,8 @@ export class Census {
   /** Survivors that must be asked for one by one, by their number. */
   readonly #polled = new Set<number>();
   readonly #exits = process.platform === "linux" ? new ReadinessSet() : undefined;
+  /** Descriptors from this number on are left to those who ask: a host full of survivors must not be deaf. */
+  readonly #descriptors = process.platform === "linux" ? descriptorLimit() / 2 : 0;
   #registered = 0;
 
   constructor(records: readonly RunningRecord[]) {
@@ -83,7 +85,11 @@ export class Census {
     const descriptor = this.#exits ? openProcess(record.pid) : -1;
     const verdict = identify(record);
     // Only a process that is known for certain can be left to its descriptor.
-    const watched = descriptor >= 0 && verdict === "alive" && this.#exits?.add(descriptor, index) === true;
+    const watched =
+      descriptor >= 0 &&
+      descriptor < this.#descriptors &&
+      verdict === "alive" &&
+      this.#exits?.add(descriptor, index) === true;
     if (descriptor >= 0 && !watched) closeDescriptor(descriptor);
     if (verdict === "gone") return;
     const survivor = { record, registered: false, descriptor: watched ? descriptor : undefined };

@@ -58,10 +58,17 @@ const ARGS = {
 
 type FlagName = keyof typeof ARGS;
 
-export const command = defineCommand({
-  meta: { name: "mur-roost", description: "Decides which capsules may start which other capsules" },
-  args: ARGS,
-});
+/**
+ * The program as a command: `run` gets what `argv` came to. The framework's own reading of the arguments, which lets
+ * unknown ones pass, is not used.
+ */
+export function createCommand(run: (reading: FlagsReading) => void) {
+  return defineCommand({
+    meta: { name: "mur-roost", description: "Decides which capsules may start which other capsules" },
+    args: ARGS,
+    run: ({ rawArgs }) => run(readFlags(rawArgs)),
+  });
+}
 
 /** One line that shows every flag. */
 export function usage(): string {

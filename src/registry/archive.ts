@@ -11,9 +11,11 @@ import {
   type Entry,
   fromRandomAccessReaderPromise,
   type LocalFileHeader,
+  parseExtraFields,
   type RandomAccessReader,
   type ZipFile,
 } from "yauzl";
+import { isSystemError } from "../os-error.ts";
 import { MAX_MANIFEST_BYTES } from "./manifest.ts";
 
 const MANIFEST_NAME = Buffer.from("murmur.yaml");
@@ -22,6 +24,8 @@ const MAX_COMPRESSED_BYTES = 2 * MAX_MANIFEST_BYTES;
 /** Entries looked at before the event loop is given a turn. */
 const ENTRIES_PER_TURN = 500;
 
+const MADE_ON_UNIX = 3;
+const DOS_DIRECTORY = 0x10;
 const STORED = 0;
 const DEFLATED = 8;
 const FLAG_DATA_DESCRIPTOR = 0x8;
@@ -29,6 +33,7 @@ const FLAG_DATA_DESCRIPTOR = 0x8;
 const FLAGS_OF_DATA = 0x1 | FLAG_DATA_DESCRIPTOR | 0x40;
 const ZIP64_PLACEHOLDER = 0xffffffff;
 const ZIP64_LOCATOR = 0x07064b50;
+const ZIP64_FIELD = 0x0001;
 const UNICODE_PATH_FIELD = 0x7075;
 
 /** Why an archive yields no manifest: one phrase, which quotes nothing of its contents. */
@@ -77,6 +82,7 @@ async function extract(
   extents: readonly Extent[],
   directoryStart: number,
 ): Promise<Uint8Array> {
+  if (!isPlainFile(entry)) throw new ArchiveFault("its murmur.yaml is a directory or a link");
   if (entry.isEncrypted()) throw new ArchiveFault("its murmur.yaml is encrypted");
   if (entry.compressionMethod !== STORED && entry.compressionMethod !== DEFLATED) {
     throw new ArchiveFault(`its murmur.yaml uses compression method ${entry.compressionMethod}`);
@@ -105,14 +111,33 @@ async function extract(
 const DIRECTORY_LIES = "its end record does not describe its directory";
 const TOO_LARGE = `its murmur.yaml is larger than ${MAX_MANIFEST_BYTES / 1024} KiB`;
 
+/** Whoever unpacks the archive makes of an entry what its attributes say. */
+function isPlainFile({ versionMadeBy, externalFileAttributes }: Entry): boolean {
+  const unixType = (externalFileAttributes >>> 16) & 0o170000;
+  const isUnix = versionMadeBy >>> 8 === MADE_ON_UNIX;
+  if (isUnix && unixType !== 0 && unixType !== 0o100000) return false;
+  return (externalFileAttributes & DOS_DIRECTORY) === 0;
+}
+
 /** The limit holds while unpacking, whatever the header says. */
 function inflate(packed: Uint8Array): Uint8Array {
+  let unpacked: InflateInfo;
   try {
-    return inflateRawSync(packed, { maxOutputLength: MAX_MANIFEST_BYTES });
+    unpacked = inflateRawSync(packed, { maxOutputLength: MAX_MANIFEST_BYTES, info: true }) as never;
   } catch (error) {
     const tooLarge = error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE";
     throw new ArchiveFault(tooLarge ? TOO_LARGE : "its murmur.yaml does not unpack");
   }
+  if (unpacked.engine.bytesWritten !== packed.length) {
+    throw new ArchiveFault("its murmur.yaml ends before its packed bytes do");
+  }
+  return unpacked.buffer;
+}
+
+/** What `info` adds, which the runtime's types leave out: how much of the input was used. */
+interface InflateInfo {
+  readonly buffer: Uint8Array;
+  readonly engine: { readonly bytesWritten: number };
 }
 
 /**
@@ -120,6 +145,8 @@ function inflate(packed: Uint8Array): Uint8Array {
  * beside it: where one says `murmur.yaml`, both must.
  */
 function isManifest(entry: Entry): boolean {
+  // A reader in C ends a name there.
+  if (entry.fileNameRaw.includes(0)) throw new ArchiveFault("the name of one of its entries holds a NUL");
   const byName = MANIFEST_NAME.equals(entry.fileNameRaw);
   for (const field of entry.extraFields) {
     // A version byte and the name's CRC stand before the path.
@@ -137,15 +164,25 @@ function agrees(header: LocalFileHeader, entry: Entry): boolean {
   if (header.compressionMethod !== entry.compressionMethod) return false;
   if ((header.generalPurposeBitFlag ^ entry.generalPurposeBitFlag) & FLAGS_OF_DATA) return false;
   if (header.generalPurposeBitFlag & FLAG_DATA_DESCRIPTOR) return true;
+  const local = localSizes(header);
   return (
     header.crc32 === entry.crc32 &&
-    sameSize(header.compressedSize, entry.compressedSize) &&
-    sameSize(header.uncompressedSize, entry.uncompressedSize)
+    local.compressed === entry.compressedSize &&
+    local.uncompressed === entry.uncompressedSize
   );
 }
 
-function sameSize(local: number, central: number): boolean {
-  return local === central || local === ZIP64_PLACEHOLDER;
+/** A size that does not fit its field, or was not known to, stands in the zip64 field behind it. */
+function localSizes({ compressedSize, uncompressedSize, extraField }: LocalFileHeader) {
+  const large = parseExtraFields(extraField).find(({ id }) => id === ZIP64_FIELD)?.data;
+  let at = 0;
+  const sizeOf = (size: number): number => {
+    if (size !== ZIP64_PLACEHOLDER || !large || large.length < at + 8) return size;
+    at += 8;
+    return Number(large.readBigUInt64LE(at - 8));
+  };
+  const uncompressed = sizeOf(uncompressedSize);
+  return { uncompressed, compressed: sizeOf(compressedSize) };
 }
 
 /**
@@ -155,6 +192,7 @@ function sameSize(local: number, central: number): boolean {
 async function directoryBounds(reader: RandomAccessReader, size: number, zip: ZipFile): Promise<Extent> {
   const endRecord = size - 22 - zip.comment.length;
   const record = await readBytes(reader, endRecord, 22);
+  if (record.readUInt16LE(8) !== record.readUInt16LE(10)) throw new ArchiveFault(DIRECTORY_LIES);
   const counted = {
     entries: record.readUInt16LE(10),
     length: record.readUInt32LE(12),
@@ -167,9 +205,10 @@ async function directoryBounds(reader: RandomAccessReader, size: number, zip: Zi
   }
   const end = Number(locator.readBigUInt64LE(8));
   const zip64 = await readBytes(reader, end, 56);
-  const [entries, length, start] = [32, 40, 48].map((at) => Number(zip64.readBigUInt64LE(at)));
+  const [here, entries, length, start] = [24, 32, 40, 48].map((at) => Number(zip64.readBigUInt64LE(at)));
   const recordEnd = end + 12 + Number(zip64.readBigUInt64LE(4));
   const agreed =
+    here === entries &&
     (counted.entries === entries || counted.entries === 0xffff) &&
     (counted.length === length || counted.length === ZIP64_PLACEHOLDER) &&
     (counted.start === start || counted.start === ZIP64_PLACEHOLDER);
@@ -204,8 +243,4 @@ async function broken<T>(reading: Promise<T>): Promise<T> {
     if (error instanceof ArchiveFault || isSystemError(error)) throw error;
     throw new ArchiveFault("it is not a whole ZIP archive");
   }
-}
-
-function isSystemError(error: unknown): boolean {
-  return error instanceof Error && "errno" in error;
 }

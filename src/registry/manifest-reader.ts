@@ -1,13 +1,13 @@
 /**
  * Reads manifests without holding up the requests of others: a small one here, a large one on a thread of its own.
  *
- * The largest manifest that is allowed, written to be slow, takes a YAML reader most of a second.
+ * The largest manifest that is allowed, written to be slow, takes a YAML reader a second and more.
  */
 
 import { type ManifestReading, readManifest } from "./manifest.ts";
 
-/** At the worst rate that was seen, a text this long takes a few tens of milliseconds. */
-const LARGEST_READ_HERE = 8 * 1024;
+/** Written to be slow, a text of this length took some tens of milliseconds on a loaded machine. */
+const LARGEST_READ_HERE = 2 * 1024;
 
 /** The thread's last reading: large manifests are read one after another, so that they never take more than one core. */
 let last: Promise<unknown> = Promise.resolve();

@@ -34,6 +34,7 @@ export type YamlTree = YamlText | YamlList | YamlMap;
 
 /** Levels of lists and mappings inside one another, aliases followed. */
 const MAX_NESTING = 127;
+const TOO_DEEP = `nested deeper than ${MAX_NESTING} levels`;
 /** Nodes that aliases may add to what is written out. */
 const MAX_ALIAS_NODES = 100_000;
 
@@ -47,7 +48,7 @@ export class YamlFault extends Error {}
  */
 export function readYamlTree(source: string): YamlTree {
   refuseAmbiguousCharacters(source);
-  refuseTagsAndDirectives(source);
+  refuseByTokens(source);
   const document = parseDocument(source, {
     schema: "failsafe",
     // The library compares each key with each other; the set in `TreeBuilder` does it in one pass.
@@ -84,9 +85,23 @@ function refuseAmbiguousCharacters(source: string): void {
   throw new YamlFault(`the character U+${code} is not allowed (line ${lineAt(source, found.index)})`);
 }
 
-function refuseTagsAndDirectives(source: string): void {
+/** What opens a level: brackets until they close, dashes and question marks until their line ends. */
+const BRACKETS: Partial<Record<string, number>> = {
+  "flow-map-start": 1,
+  "flow-seq-start": 1,
+  "flow-map-end": -1,
+  "flow-seq-end": -1,
+};
+
+/**
+ * What can be told before the text is parsed. Levels are counted here already, because a parser pays dearly for
+ * thousands of them before anybody can refuse the result.
+ */
+function refuseByTokens(source: string): void {
   let at = 0;
   let scalarFollows = false;
+  let brackets = 0;
+  let indicators = 0;
   for (const lexeme of new Lexer().lex(source)) {
     if (lexeme === CST.SCALAR) {
       scalarFollows = true;
@@ -94,10 +109,13 @@ function refuseTagsAndDirectives(source: string): void {
     }
     if (lexeme === CST.DOCUMENT || lexeme === CST.FLOW_END) continue;
     const type = scalarFollows ? "scalar" : CST.tokenType(lexeme);
-    if (type === "tag" || type === "directive-line") {
-      const what = type === "tag" ? "a tag (!…)" : "a directive (%…)";
-      throw new YamlFault(`${what} is not allowed (line ${lineAt(source, at)})`);
-    }
+    const fault = (what: string) => new YamlFault(`${what} (line ${lineAt(source, at)})`);
+    if (type === "tag") throw fault("a tag (!…) is not allowed");
+    if (type === "directive-line") throw fault("a directive (%…) is not allowed");
+    brackets += BRACKETS[type ?? ""] ?? 0;
+    if (type === "newline") indicators = 0;
+    if (type === "seq-item-ind" || type === "explicit-key-ind") indicators++;
+    if (brackets > MAX_NESTING || indicators > MAX_NESTING) throw fault(TOO_DEEP);
     scalarFollows = false;
     at += lexeme.length;
   }
@@ -145,7 +163,7 @@ class TreeBuilder {
 
   #buildWritten(node: unknown, depth: number): Built {
     if (isScalar(node)) {
-      this.#checkBlockScalarEnd(node);
+      this.#checkBlockScalar(node);
       const text = typeof node.value === "string" ? node.value : "";
       return { tree: { kind: "text", text, plain: node.type === "PLAIN" }, nodes: 1, levels: 0 };
     }
@@ -189,16 +207,23 @@ class TreeBuilder {
     return target;
   }
 
-  /** Readers differ in whether a block scalar that the file ends in the middle of has a last line break. */
-  #checkBlockScalarEnd({ type, range }: Scalar): void {
-    const isBlock = type === "BLOCK_LITERAL" || type === "BLOCK_FOLDED";
-    if (isBlock && range && /^[ \t]*$/.test(this.source.slice(range[1])) && !this.source.endsWith("\n")) {
-      throw this.#fault("a block of text without a line break at the end of the file", range[0]);
+  /**
+   * Readers differ in what a block of text holds at its end, where the file ends in the middle of it, and where its
+   * indentation is given as a number.
+   */
+  #checkBlockScalar({ type, range }: Scalar): void {
+    if ((type !== "BLOCK_LITERAL" && type !== "BLOCK_FOLDED") || !range) return;
+    const [start, end] = range;
+    if (/^[|>][+-]?[0-9]/.test(this.source.slice(start, start + 3))) {
+      throw this.#fault("a block of text with an indentation indicator", start);
+    }
+    if (/^[ \t]*$/.test(this.source.slice(end)) && !this.source.endsWith("\n")) {
+      throw this.#fault("a block of text without a line break at the end of the file", start);
     }
   }
 
   #checkNesting(levels: number, at: number | undefined): void {
-    if (levels > MAX_NESTING) throw this.#fault(`nested deeper than ${MAX_NESTING} levels`, at);
+    if (levels > MAX_NESTING) throw this.#fault(TOO_DEEP, at);
   }
 
   #fault(what: string, at: number | undefined): YamlFault {

@@ -28,6 +28,27 @@ export {
   type SpawnApproval,
 } from "./client.ts";
 export { type Clock, systemClock } from "./clock.ts";
+export { type CapsuleStep, runCapsuleStep, type StepOutcome } from "./delegation/capsule-step.ts";
+export {
+  type AlongsideWait,
+  type AttemptEnd,
+  createTaskDelegations,
+  type DelegateTaskResult,
+  type Settlement,
+  type TaskDelegations,
+  type TaskDelegationsOptions,
+} from "./delegation/delegations.ts";
+export { type CompletionDoor, createCompletionDoor } from "./delegation/door.ts";
+export { completionPlugin } from "./delegation/door-plugin.ts";
+export { fenceUntrusted } from "./delegation/fence.ts";
+export {
+  type ReceivedTask,
+  type ServeTaskOptions,
+  serveTask,
+  type TaskEnd,
+} from "./delegation/serve-task.ts";
+export { type DelegateTask, delegateTask, type ToolDefinition } from "./delegation/tool.ts";
+export { createTrace, type Trace, type TraceEvent } from "./delegation/trace.ts";
 export type { SessionDirectories } from "./directories.ts";
 export {
   commandEnvironment,

@@ -27,13 +27,6 @@ export interface Approval {
   readonly jti: string;
 }
 
-export interface Clock {
-  /** Unix milliseconds; may be set back and forth. */
-  wall(): number;
-  /** Milliseconds that only grow. */
-  monotonic(): number;
-}
-
 export interface Authority {
   mintCredential(sessionId: string): string;
   /** The session that the credential names, or `undefined` for anything that is no credential of this daemon. */

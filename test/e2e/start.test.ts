@@ -4,6 +4,7 @@ import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, statSync, write
 import { connect } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { startDaemonProcess } from "../../examples/daemon-process.ts";
 import { version } from "../../package.json" with { type: "json" };
 import { defaultCeiling } from "../../src/daemon.ts";
 import { Caller, createHost, EXECUTABLE, spawns } from "../kit/host.ts";
@@ -151,6 +152,28 @@ describe("the census at startup", () => {
     await daemon.stop();
     expect(snapshot(running)).toEqual(before);
   });
+});
+
+test("a host full of survivors leaves descriptors for those who ask", async () => {
+  await using host = createHost();
+  const child = sleeper();
+  const process_start = startTokenOf(child.pid);
+  for (let index = 0; index < 400; index++) {
+    writeRecord(host.home, { session_id: `ses_${index}`, pid: child.pid, process_start });
+  }
+  await host.publish("local/root");
+  const daemon = await startDaemonProcess({
+    command: ["sh", "-c", 'ulimit -n 300; exec "$0" "$@"', EXECUTABLE],
+    args: ["--port", "0", "--spawn-allow", "local/root"],
+    home: host.home,
+  });
+  const caller = Caller.of(daemon);
+  expect(daemon.stderr()).toContain("400 live capsules");
+  expect((await caller.register("ses_root", "local/root")).status).toBe(200);
+  expect((await caller.status("ses_root")).json.live_capsules).toBe(401);
+  await child.end();
+  expect((await caller.status("ses_root")).json.live_capsules).toBe(1);
+  await daemon.stop();
 });
 
 function snapshot(directory: string): string[] {

@@ -75,10 +75,7 @@ describe("a manifest", () => {
     [`${HEAD}x: ${"[".repeat(127)}${"]".repeat(127)}`, "nested deeper than 127 levels (line 3)"],
     [`${HEAD}x: |\n  a`, "a block of text without a line break at the end of the file (line 3)"],
     [`${HEAD}x: >+\n  a\n  `, "a block of text without a line break at the end of the file (line 3)"],
-    [
-      `${HEAD}capabilities: {}\nx:\n  - |1-\n  `,
-      "a block of text without a line break at the end of the file (line 5)",
-    ],
+    [`${HEAD}x: >-2\n   a\n`, "a block of text with an indentation indicator (line 3)"],
     [`${HEAD}capabilities:\n\tshell: {}`, "a tab used as indentation (line 4)"],
   ])("%j is refused with the line or the key at fault", (source, fault) => {
     expect(read(source)).toBe(fault);
@@ -89,6 +86,12 @@ describe("a manifest", () => {
     expect(
       read(`${HEAD}x: &d ${"[".repeat(100)}${"]".repeat(100)}\ny: ${"[".repeat(30)}*d${"]".repeat(30)}`),
     ).toMatch(/nested deeper/);
+  });
+
+  test("is refused for its depth before a parser has to walk it", () => {
+    for (const opening of ["[", "{a: ", "- ", "? "]) {
+      expect(read(`${HEAD}x:\n  ${opening.repeat(2000)}`)).toBe("nested deeper than 127 levels (line 4)");
+    }
   });
 
   test("may not let its aliases stand for more than a bound", () => {

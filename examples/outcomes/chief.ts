@@ -1,0 +1,58 @@
+/**
+ * A capsule that delegates as a model would have it: three calls of delegate-task, the end of the turn, and the one
+ * text in which every outcome comes back.
+ */
+
+import { Elysia } from "elysia";
+import {
+  closeSession,
+  completionPlugin,
+  createCompletionDoor,
+  createTaskDelegations,
+  delegateTask,
+  describeRefusal,
+  isRegistered,
+  newId,
+  openSession,
+  parseDoorUrl,
+  parseRunArguments,
+} from "mur-roost/runtime";
+
+function refuse(why: string): never {
+  process.stderr.write(`${why}\n`);
+  process.exit(1);
+}
+
+const say = (text: string) => void process.stdout.write(`${text}\n`);
+
+const run = parseRunArguments(process.argv.slice(2));
+if (!run.ok) refuse(run.fault);
+const opened = await openSession({ run: run.value });
+if (!opened.ok) refuse(describeRefusal(opened.fault));
+const session = opened.value;
+if (!isRegistered(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");
+const tool = delegateTask(session.manifest);
+if (!tool.ok) refuse(tool.fault);
+if (!tool.value) refuse("capabilities.spawn.allow is empty: there is no such tool");
+
+// The capsule's own A2A door; completions come first in it.
+const door = createCompletionDoor(session.id);
+const app = new Elysia().use(completionPlugin(door)).listen({ hostname: "127.0.0.1", port: 0 });
+const doorUrl = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
+if (!doorUrl) refuse("the door has no port");
+
+const ids = { taskId: newId("tsk"), contextId: newId("ctx") };
+const delegations = createTaskDelegations({ session, tool: tool.value, door, doorUrl, ...ids });
+for (const capsule of tool.value.capsules.keys()) {
+  const task = "count the words of this task";
+  const { kind, text } = await delegations.call({ capsule, version: "1.0.0", task });
+  say(`delegate-task ${capsule}: ${kind}\n${text}\n`);
+}
+const next = await delegations.settle({ kind: "finished", turnsLeft: 1 }, (status) =>
+  say(`status: ${status}`),
+);
+if (next.kind === "continue") say(`\n${next.text}`);
+
+await app.stop(true);
+await closeSession(session, "complete");
+process.exit(0);

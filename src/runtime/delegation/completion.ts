@@ -1,0 +1,81 @@
+/** A completion: what is said of a delegation's end, in `completion.json` and to the parent's door. */
+
+import { bareName } from "../../registry/artifact-name.ts";
+import type { DelegationIdentity } from "./identity.ts";
+import { parseJsonObject, stringIn } from "./json.ts";
+import { cutText } from "./utf8.ts";
+
+export const COMPLETION_STATUSES = ["ok", "error", "crashed", "terminated"] as const;
+export type CompletionStatus = (typeof COMPLETION_STATUSES)[number];
+
+/** The longest `detail`, in bytes; what is cut is marked. */
+const MAX_DETAIL_BYTES = 2_000;
+
+/** How a delegation ended, and who says so. */
+export interface Report {
+  readonly status: CompletionStatus;
+  readonly durationMs: number;
+  /** Absolute; absent where the child left no result. For a reader of the file: the parent does not open it. */
+  readonly resultPath?: string | undefined;
+  readonly detail?: string | undefined;
+  readonly reportedBy: "child" | "launcher";
+}
+
+/** What became of the post. Before it was tried, and where there is nobody to post to, neither is set. */
+export interface Delivery {
+  readonly delivered: boolean;
+  readonly deliveryError?: string | undefined;
+}
+
+export interface CompletionRecord extends Report, Delivery {}
+
+/** The record's file: pretty JSON and a newline, absent keys left out. */
+export function formatRecord(identity: DelegationIdentity, record: CompletionRecord): string {
+  const { detail, resultPath, deliveryError } = record;
+  const fields = {
+    delegation_id: identity.delegationId,
+    capsule_name: bareName(identity.name),
+    capsule_version: identity.version,
+    session_id: identity.sessionId,
+    status: record.status,
+    ...(resultPath !== undefined && { result_path: resultPath }),
+    workdir: identity.workdir,
+    duration_ms: record.durationMs,
+    ...(detail !== undefined && { detail: cutText(detail, MAX_DETAIL_BYTES) }),
+    reported_by: record.reportedBy,
+    delivered: record.delivered,
+    ...(deliveryError !== undefined && { delivery_error: deliveryError }),
+  };
+  return `${JSON.stringify(fields, null, 2)}\n`;
+}
+
+/**
+ * Reads the record of this very delegation. One that names another delegation or another session, or a status that is
+ * none, is unreadable. A duration that is none is `durationMs`, the launcher's own measure.
+ */
+export function parseRecord(
+  text: string,
+  identity: DelegationIdentity,
+  durationMs: number,
+): CompletionRecord | undefined {
+  const fields = parseJsonObject(text);
+  if (!fields) return undefined;
+  if (fields.delegation_id !== identity.delegationId || fields.session_id !== identity.sessionId)
+    return undefined;
+  const status = COMPLETION_STATUSES.find((known) => known === fields.status);
+  if (!status) return undefined;
+  const detail = stringIn(fields.detail);
+  return {
+    status,
+    durationMs: isDuration(fields.duration_ms) ? fields.duration_ms : durationMs,
+    resultPath: stringIn(fields.result_path),
+    detail: detail === undefined ? undefined : cutText(detail, MAX_DETAIL_BYTES),
+    reportedBy: fields.reported_by === "launcher" ? "launcher" : "child",
+    delivered: fields.delivered === true,
+    deliveryError: stringIn(fields.delivery_error),
+  };
+}
+
+function isDuration(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}

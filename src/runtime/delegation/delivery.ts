@@ -1,0 +1,83 @@
+/** Handing a child its task: A2A `SendMessage` to its door, tried until it listens. */
+
+import type { DoorUrl } from "../addresses.ts";
+import type { Clock } from "../clock.ts";
+import { fault, ok, type Result } from "../result.ts";
+import type { Secret } from "../secret.ts";
+import { call, type RpcReply, userMessage } from "./a2a.ts";
+import { objectIn, stringIn } from "./json.ts";
+
+/** From the first try to the last. */
+export const DELIVERY_BOUND_MS = 30_000;
+const FIRST_PAUSE_MS = 100;
+const LONGEST_PAUSE_MS = 2_000;
+
+export interface TaskDelivery {
+  readonly door: DoorUrl;
+  readonly token: Secret | undefined;
+  readonly delegationId: string;
+  readonly task: string;
+  /** Gives up at once when it aborts. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Delivers the task: accepted is a `result.task` with an id, whose state is not rejected. Only a transport error or an
+ * answer that is not 2xx is tried again; the message keeps its id, so that a door that has it already makes no second
+ * task of it.
+ *
+ * @returns the id of the child's task; the fault is a phrase that follows "it did not accept its task: "
+ */
+export async function deliverTask(delivery: TaskDelivery, clock: Clock): Promise<Result<string, string>> {
+  const { signal } = delivery;
+  const bound = new AbortController();
+  const stopBound = clock.after(DELIVERY_BOUND_MS, () => bound.abort());
+  const given = AbortSignal.any([signal, bound.signal]);
+  let last = "no answer";
+  try {
+    for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
+      const reply = await call(
+        {
+          door: delivery.door,
+          id: delivery.delegationId,
+          method: "SendMessage",
+          params: userMessage(`msg_${delivery.delegationId}`, delivery.task),
+          token: delivery.token,
+          signal: given,
+        },
+        clock,
+      );
+      if (signal.aborted) return fault("the call was given up");
+      if (reply.kind !== "failed") return acceptance(reply);
+      if (!given.aborted) last = reply.reason;
+      await pauseFor(pause, given, clock);
+      if (signal.aborted) return fault("the call was given up");
+      if (bound.signal.aborted) return fault(`${last}, for ${DELIVERY_BOUND_MS / 1000} s`);
+    }
+  } finally {
+    stopBound();
+  }
+}
+
+function acceptance(reply: Exclude<RpcReply, { kind: "failed" }>): Result<string, string> {
+  if (reply.kind === "error") return fault(`it answered with the error ${reply.code}, ${reply.message}`);
+  const task = reply.kind === "result" ? objectIn(objectIn(reply.result)?.task) : undefined;
+  const id = stringIn(task?.id);
+  if (id === undefined) return fault("its answer holds no task");
+  if (stringIn(objectIn(task?.status)?.state) === "TASK_STATE_REJECTED") return fault("it rejected the task");
+  return ok(id);
+}
+
+/** Comes back after `ms` milliseconds, or when the signal aborts. */
+export function pauseFor(ms: number, signal: AbortSignal, clock: Clock): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const done = () => {
+      stop();
+      signal.removeEventListener("abort", done);
+      resolve();
+    };
+    const stop = clock.after(ms, done);
+    signal.addEventListener("abort", done);
+  });
+}

@@ -1,0 +1,36 @@
+/** The completion door as an Elysia plugin: mount it on the A2A door of a session that delegates. */
+
+import { Elysia } from "elysia";
+import { readJsonBody } from "../../api/guard.ts";
+import { readRequest, rpcResponse } from "./a2a.ts";
+import {
+  ADDRESSEE_HEADER,
+  COMPLETION_ORIGIN,
+  type CompletionDoor,
+  DELEGATION_HEADER,
+  ORIGIN_HEADER,
+} from "./door.ts";
+
+/**
+ * Answers `POST /` with `x-murmur-task-origin: completion` ahead of everything else that the door does: its bearer
+ * token, its task queue, its routes. Every other request goes on, its body untouched; the completion headers mean
+ * nothing there.
+ *
+ * Use it before any other plugin or hook of the door.
+ */
+export function completionPlugin(door: CompletionDoor) {
+  return new Elysia().onRequest(async ({ request }) => {
+    if (request.method !== "POST" || new URL(request.url).pathname !== "/") return undefined;
+    if (request.headers.get(ORIGIN_HEADER) !== COMPLETION_ORIGIN) return undefined;
+    const body = await readJsonBody(request);
+    // A body that cannot be read has no method: it is refused in its turn.
+    const { id, method } = readRequest(body.ok ? body.value : undefined);
+    const answer = door.receive({
+      addressedSession: request.headers.get(ADDRESSEE_HEADER) ?? "",
+      method,
+      delegationId: request.headers.get(DELEGATION_HEADER) ?? undefined,
+    });
+    const headers = body.ok ? undefined : { connection: "close" };
+    return Response.json(rpcResponse(id, answer), headers && { headers });
+  });
+}

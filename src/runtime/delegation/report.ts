@@ -1,0 +1,102 @@
+/** Reporting a completion: the record first, then the post, then the record with what the post did. */
+
+import type { Clock } from "../clock.ts";
+import type { SpawnerHandle } from "../handle.ts";
+import { type Descriptor, describeError } from "../posix.ts";
+import { call, userMessage } from "./a2a.ts";
+import type { Delivery, Report } from "./completion.ts";
+import {
+  ADDRESSEE_HEADER,
+  COMPLETION_ORIGIN,
+  type CompletionDoor,
+  DELEGATION_HEADER,
+  ORIGIN_HEADER,
+} from "./door.ts";
+import type { DelegationIdentity } from "./identity.ts";
+import { notice } from "./outcome-block.ts";
+import { writeRecord } from "./record-file.ts";
+
+/** Tries to bring a report to the delegating task. */
+export type Post = (identity: DelegationIdentity, report: Report) => Promise<Delivery>;
+
+/** What is being reported, and where its record stands. */
+export interface Reporting {
+  readonly identity: DelegationIdentity;
+  readonly report: Report;
+  /** The child's records directory. */
+  readonly records: Descriptor;
+  /** Left out where the outcome is recorded and posted to nobody. */
+  readonly post?: Post | undefined;
+  /** One line for whoever watches. */
+  readonly diagnose: (line: string) => void;
+}
+
+/**
+ * Records and posts. Between the two the record reads `delivered: false` without an error. A record that cannot be
+ * written is one line for the operator, and the post is made nevertheless.
+ */
+export async function reportCompletion(reporting: Reporting): Promise<Delivery> {
+  const { identity, report, post } = reporting;
+  await record(reporting, { delivered: false });
+  if (!post) return { delivered: false };
+  const delivery = await post(identity, report);
+  await record(reporting, delivery);
+  if (!delivery.delivered) {
+    reporting.diagnose(
+      `the completion of delegation ${identity.delegationId} was not delivered: ${delivery.deliveryError}`,
+    );
+  }
+  return delivery;
+}
+
+async function record({ identity, report, records, diagnose }: Reporting, delivery: Delivery): Promise<void> {
+  const written = await writeRecord(records, identity, { ...report, ...delivery });
+  if (written.ok) return;
+  diagnose(
+    `completion.json of delegation ${identity.delegationId} could not be written: ${describeError(written.fault)}`,
+  );
+}
+
+/** A child's post: one `SendMessage` to its parent's door, made once. The answer's shape is not looked at. */
+export function postToDoor(handle: SpawnerHandle, clock: Clock): Post | undefined {
+  const { url, delegationId, sessionId } = handle;
+  if (!url) return undefined;
+  return async (identity, report) => {
+    const result = report.resultPath === undefined ? "" : `\nresult_path: ${report.resultPath}`;
+    const reply = await call(
+      {
+        door: url,
+        id: delegationId,
+        method: "SendMessage",
+        params: userMessage(`msg_completion_${delegationId}`, `${notice(identity, report)}${result}`),
+        headers: {
+          [ORIGIN_HEADER]: COMPLETION_ORIGIN,
+          [DELEGATION_HEADER]: delegationId,
+          [ADDRESSEE_HEADER]: sessionId,
+        },
+      },
+      clock,
+    );
+    switch (reply.kind) {
+      case "error":
+        return { delivered: false, deliveryError: reply.message };
+      case "failed":
+        return { delivered: false, deliveryError: reply.reason };
+      case "result":
+      case "unreadable":
+        return { delivered: true };
+      default:
+        return reply satisfies never;
+    }
+  };
+}
+
+/** The launcher's post: through the same door, in the process. */
+export function postInProcess(door: CompletionDoor, sessionId: string): Post {
+  return async ({ delegationId }) => {
+    const answer = door.receive({ addressedSession: sessionId, method: "SendMessage", delegationId });
+    return "error" in answer
+      ? { delivered: false, deliveryError: answer.error.message }
+      : { delivered: true };
+  };
+}

@@ -1,0 +1,109 @@
+/** `delegate-task`, as a model sees it. */
+
+import type { Coordinates } from "../../registry/artifact-name.ts";
+import {
+  type ArtifactName,
+  bareName,
+  parseArtifactName,
+  parseArtifactVersion,
+} from "../../registry/artifact-name.ts";
+import type { RuntimeManifest } from "../manifest.ts";
+import { fault, ok, type Result } from "../result.ts";
+import { objectIn, stringIn } from "./json.ts";
+
+export const DELEGATE_TASK = "delegate-task";
+
+/** A tool's definition; `input_schema` is JSON Schema. */
+export interface ToolDefinition {
+  readonly name: string;
+  readonly description: string;
+  readonly input_schema: object;
+}
+
+export interface DelegateTask {
+  readonly definition: ToolDefinition;
+  /** What a model can name, and the full name that the daemon is asked for. */
+  readonly capsules: ReadonlyMap<string, ArtifactName>;
+}
+
+/**
+ * The tool of a capsule; `undefined` where its manifest lets it spawn nothing: there is no tool then.
+ *
+ * The fault says why the manifest cannot be used: `capabilities.spawn.allow` holds what is no full name, or two
+ * capsules that a model could not tell apart.
+ */
+export function delegateTask(
+  manifest: Pick<RuntimeManifest, "spawnAllow" | "workdirSnapshot">,
+): Result<DelegateTask | undefined, string> {
+  const capsules = new Map<string, ArtifactName>();
+  for (const entry of manifest.spawnAllow) {
+    const name = parseArtifactName(entry);
+    if (!name) return fault(`capabilities.spawn.allow: '${entry}' is no full name, <scope>/<name>`);
+    const bare = bareName(name);
+    const other = capsules.get(bare);
+    if (other !== undefined && other !== name) {
+      return fault(
+        `capabilities.spawn.allow: '${other}' and '${name}' are both '${bare}' to a model; list only one of them`,
+      );
+    }
+    capsules.set(bare, name);
+  }
+  if (capsules.size === 0) return ok(undefined);
+  return ok({ definition: define([...capsules.keys()], copied(capsules, manifest)), capsules });
+}
+
+function copied(
+  capsules: ReadonlyMap<string, ArtifactName>,
+  { workdirSnapshot }: Pick<RuntimeManifest, "workdirSnapshot">,
+): string[] {
+  return [...capsules].filter(([, name]) => workdirSnapshot.includes(name)).map(([bare]) => bare);
+}
+
+function define(names: readonly string[], copied: readonly string[]): ToolDefinition {
+  const sentences = [
+    "Hands a task to a sub-capsule.",
+    "The call returns once the sub-capsule runs and holds its task; it does not wait for the answer.",
+    "It returns a delegation_id, which the answer will name, and child_workdir, the folder the sub-capsule works in.",
+    "When you end your turn, this task waits for every sub-capsule it started and goes on with all their answers.",
+    "A sub-capsule may leave no answer: it then reads `result: none`.",
+    ...copied.map(
+      (name) =>
+        `${name} starts with a copy of this capsule's work folder as it is when the call is made, and nothing it changes reaches this capsule's work folder.`,
+    ),
+  ];
+  const text = (description: string) => ({ type: "string", description });
+  return {
+    name: DELEGATE_TASK,
+    description: sentences.join(" "),
+    input_schema: {
+      type: "object",
+      properties: {
+        capsule: { ...text("The sub-capsule's name."), enum: names },
+        version: text("Its exact version. latest, stable and edge name no version."),
+        task: text("The whole of what the sub-capsule is told: it knows nothing else of this conversation."),
+      },
+      required: ["capsule", "version", "task"],
+      additionalProperties: false,
+    },
+  };
+}
+
+/** What a model asked for. */
+export interface DelegationRequest extends Coordinates {
+  readonly task: string;
+}
+
+/** Reads a call's arguments; the fault is a sentence for the model. */
+export function readArguments(tool: DelegateTask, given: unknown): Result<DelegationRequest, string> {
+  const fields = objectIn(given);
+  const bare = stringIn(fields?.capsule);
+  const name = bare === undefined ? undefined : tool.capsules.get(bare);
+  if (!name) {
+    return fault(`capsule must be one of ${[...tool.capsules.keys()].join(", ")} (capabilities.spawn.allow)`);
+  }
+  const version = parseArtifactVersion(stringIn(fields?.version) ?? "");
+  if (!version) return fault(`version must be the exact version of ${bare}, such as 1.0.0`);
+  const task = stringIn(fields?.task);
+  if (task === undefined) return fault("task must be a string: the whole of what the sub-capsule is told");
+  return ok({ name, version, task });
+}

@@ -1,0 +1,81 @@
+/** A session's `trace.jsonl`: one JSON object a line, each appended whole. */
+
+import { closeSync, constants, openSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import { describeOsError } from "../../os-error.ts";
+
+/** `refused` and `failed` close a delegation in its call; the others when its task closes it, or a plan's step. */
+export type DelegationOutcome =
+  | "refused"
+  | "failed"
+  | "ok"
+  | "error"
+  | "crashed"
+  | "terminated"
+  | "unknown"
+  | "completed"
+  | "timed_out"
+  | "canceled";
+
+export type TraceEvent =
+  | {
+      readonly event: "delegation_start";
+      readonly delegation_id: string;
+      readonly capsule: string;
+      readonly version: string;
+      readonly child_session_id: string;
+      readonly child_workdir: string;
+      /** The account of the copy that the work folder started with, where one was made. */
+      readonly workdir_snapshot?: object;
+    }
+  | {
+      readonly event: "delegation";
+      readonly capsule: string;
+      readonly version: string;
+      /** `null` where nothing was launched. */
+      readonly delegation_id: string | null;
+      readonly child_session_id: string | null;
+      /** From the call to its close. */
+      readonly duration_ms: number;
+      readonly outcome: DelegationOutcome;
+      readonly reason: string | null;
+    }
+  | { readonly event: "task_continued"; readonly task_id: string; readonly delegations: readonly string[] }
+  | { readonly event: "task_canceled"; readonly task_id: string; readonly delegations: readonly string[] }
+  | { readonly event: "spawner_ended" };
+
+/** Appends one event; `at_ms`, unix milliseconds, stands on every line. Never throws. */
+export type Trace = (event: TraceEvent) => void;
+
+/** What a trace needs of its session. */
+export interface TracedSession {
+  readonly id: string;
+  readonly directories: { readonly records: { readonly path: string } };
+  readonly clock: { now(): number };
+  readonly diagnose: (line: string) => void;
+}
+
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+
+/** The trace of a session; a line that cannot be appended is one line for the operator. */
+export function createTrace(session: TracedSession): Trace {
+  const path = join(session.directories.records.path, "trace.jsonl");
+  return ({ event, ...fields }) => {
+    const line = { event, at_ms: Math.floor(session.clock.now()), session_id: session.id, ...fields };
+    try {
+      appendWhole(path, Buffer.from(`${JSON.stringify(line)}\n`));
+    } catch (error) {
+      session.diagnose(`trace.jsonl could not be appended to: ${describeOsError(error)}`);
+    }
+  };
+}
+
+/** One write, as a rule: whoever else appends to the file comes before or after it. */
+function appendWhole(path: string, bytes: Uint8Array): void {
+  const descriptor = openSync(path, APPEND, 0o600);
+  try {
+    for (let rest = bytes; rest.length > 0; ) rest = rest.subarray(writeSync(descriptor, rest));
+  } finally {
+    closeSync(descriptor);
+  }
+}

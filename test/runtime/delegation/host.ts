@@ -1,0 +1,94 @@
+/** A delegating session in the test's own process, its door listening, and real workers below it. */
+
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Elysia } from "elysia";
+import {
+  type CompletionDoor,
+  closeSession,
+  completionPlugin,
+  createCompletionDoor,
+  createTaskDelegations,
+  type DoorUrl,
+  delegateTask,
+  newId,
+  parseDoorUrl,
+  type RegisteredSession,
+  type TaskDelegations,
+  type TaskDelegationsOptions,
+} from "../../../src/runtime/index.ts";
+import { openParent } from "../parent.ts";
+import { createWorld, ROOMY, type World } from "../world.ts";
+
+export interface Host {
+  readonly world: World;
+  readonly session: RegisteredSession;
+  readonly door: CompletionDoor;
+  readonly url: DoorUrl;
+  /** The delegations of one more task of the session. */
+  task(more?: Partial<TaskDelegationsOptions>): TaskDelegations;
+  /** The lines of its trace since it was last asked. */
+  trace(): Record<string, unknown>[];
+  written(): string;
+  stop(): Promise<void>;
+}
+
+export async function openHost(): Promise<Host> {
+  const world = await createWorld(ROOMY);
+  const parent = await openParent(world, await workerBinary());
+  const { session } = parent;
+  const door = createCompletionDoor(session.id);
+  const app = new Elysia().use(completionPlugin(door)).listen({ hostname: "127.0.0.1", port: 0 });
+  const url = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
+  const tool = delegateTask(session.manifest);
+  if (!url || !tool.ok || !tool.value) throw new Error("no door or no tool");
+  const made = { session, tool: tool.value, door, doorUrl: url };
+  let read = 0;
+  return {
+    world,
+    session,
+    door,
+    url,
+    task: (more = {}) =>
+      createTaskDelegations({ ...made, taskId: newId("tsk"), contextId: newId("ctx"), ...more }),
+    trace() {
+      const lines = readFileSync(join(session.directories.records.path, "trace.jsonl"), "utf8")
+        .trimEnd()
+        .split("\n");
+      const since = lines.slice(read).map((line) => JSON.parse(line));
+      read = lines.length;
+      return since;
+    },
+    written: parent.written,
+    async stop() {
+      await app.stop(true);
+      await closeSession(session, "complete");
+      await world.stop();
+    },
+  };
+}
+
+declare global {
+  var compiledTestWorker: Promise<string> | undefined;
+}
+
+function workerBinary(): Promise<string> {
+  globalThis.compiledTestWorker ??= compile();
+  return globalThis.compiledTestWorker;
+}
+
+async function compile(): Promise<string> {
+  const directory = mkdtempSync(join(tmpdir(), "mur-roost-worker-"));
+  process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
+  const path = join(directory, "worker");
+  const flags = ["--compile", "--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"];
+  const program = join(import.meta.dir, "worker-program.ts");
+  const build = Bun.spawn([process.execPath, "build", ...flags, program, "--outfile", path], {
+    cwd: directory,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  const said = await new Response(build.stderr).text();
+  if ((await build.exited) !== 0) throw new Error(said);
+  return path;
+}

@@ -1,0 +1,29 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { DelegationIdentity } from "../../../src/runtime/delegation/identity.ts";
+import { type Descriptor, openDirectoryPath } from "../../../src/runtime/posix.ts";
+import { coordinates } from "../parent.ts";
+
+/** A directory that is gone when the test program is. */
+export function scratch(): string {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), "mur-roost-delegation-")));
+  process.on("exit", () => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+export function hold(path: string): Descriptor {
+  const opened = openDirectoryPath(path);
+  if (!opened.ok) throw new Error(`${path}: ${opened.fault}`);
+  return opened.value;
+}
+
+export function identity(more: Partial<DelegationIdentity> = {}): DelegationIdentity {
+  return {
+    ...coordinates("local/worker"),
+    delegationId: "dlg_0193",
+    sessionId: "ses_0193",
+    workdir: "/home/me/.murmur/records/home/me/project/ses_0192/children/worker-3f2a",
+    ...more,
+  };
+}

@@ -1,0 +1,144 @@
+import { describe, expect, test } from "bun:test";
+import {
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { MAX_KEPT_BYTES, readAnswer } from "../../../src/runtime/delegation/result-file.ts";
+import { close } from "../../../src/runtime/posix.ts";
+import { openDescriptors } from "../world.ts";
+import { hold, scratch } from "./kit.ts";
+
+/** A child's directory with an `out`, and the runtime directory of its parent. */
+function places() {
+  const base = scratch();
+  const child = join(base, "child");
+  const runtime = join(base, "runtime");
+  mkdirSync(join(child, "out"), { recursive: true });
+  mkdirSync(runtime);
+  return { child, runtime, result: join(child, "out", "result.txt") };
+}
+
+async function answerOf({ child, runtime }: { child: string; runtime: string }) {
+  const before = openDescriptors();
+  const held = hold(child);
+  const parents = hold(runtime);
+  const answer = await readAnswer(held, { runtime: parents, delegationId: "dlg_1" });
+  close(held);
+  close(parents);
+  expect(openDescriptors()).toBe(before);
+  return answer;
+}
+
+const LIMIT = 65_536;
+
+describe("an answer", () => {
+  test.each([
+    [0, { kind: "empty" }],
+    [1, { kind: "whole", text: "a" }],
+    [LIMIT, { kind: "whole", text: "a".repeat(LIMIT) }],
+  ])("of %i bytes is handed over whole, and no copy is kept", async (size, expected) => {
+    const at = places();
+    writeFileSync(at.result, "a".repeat(size));
+    expect(await answerOf(at)).toEqual(expected as Awaited<ReturnType<typeof answerOf>>);
+    expect(existsSync(join(at.runtime, "delegations"))).toBe(false);
+  });
+
+  test.each([LIMIT + 1, 10_000_000])("of %i bytes is cut, and kept whole", async (size) => {
+    const at = places();
+    writeFileSync(at.result, "b".repeat(size));
+    expect(await answerOf(at)).toEqual({
+      kind: "cut",
+      text: "b".repeat(LIMIT),
+      shownBytes: LIMIT,
+      totalBytes: size,
+      kept: { kind: "whole" },
+    });
+    const kept = join(at.runtime, "delegations", "dlg_1.txt");
+    expect(readFileSync(kept).equals(readFileSync(at.result))).toBe(true);
+    expect(statSync(kept).mode & 0o777).toBe(0o600);
+    expect(statSync(join(at.runtime, "delegations")).mode & 0o777).toBe(0o700);
+  });
+
+  test.each([1, 2, 3])(
+    "is never cut inside a character: %i of its four bytes before the limit",
+    async (before) => {
+      const at = places();
+      writeFileSync(at.result, `${"c".repeat(LIMIT - before)}😀 and more`);
+      const answer = await answerOf(at);
+      expect(answer).toMatchObject({
+        kind: "cut",
+        shownBytes: LIMIT - before,
+        text: "c".repeat(LIMIT - before),
+      });
+    },
+  );
+
+  test("keeps a byte order mark, and bytes that are no text show as such", async () => {
+    const at = places();
+    writeFileSync(at.result, Buffer.from([0xef, 0xbb, 0xbf, 0x61, 0xff]));
+    expect(await answerOf(at)).toEqual({ kind: "whole", text: "\ufeffa\ufffd" });
+    writeFileSync(at.result, Buffer.alloc(LIMIT + 10, 0x80));
+    expect(await answerOf(at)).toMatchObject({ kind: "cut", shownBytes: LIMIT });
+  });
+
+  test("of more than is kept says so in the file and to the model", async () => {
+    const at = places();
+    writeFileSync(at.result, "d");
+    truncateSync(at.result, 10 * 1024 ** 3);
+    const answer = await answerOf(at);
+    const kept = join(at.runtime, "delegations", "dlg_1.txt");
+    expect(answer).toMatchObject({ kind: "cut", totalBytes: 10 * 1024 ** 3, kept: { kind: "beginning" } });
+    expect(statSync(kept).size).toBe(MAX_KEPT_BYTES);
+    const end = await Bun.file(kept)
+      .slice(MAX_KEPT_BYTES - 60)
+      .text();
+    expect(end).toEndWith("\n[cut: this answer has 10737418240 bytes]\n");
+  });
+
+  test("that cannot be kept is shown nevertheless, with the reason", async () => {
+    const at = places();
+    writeFileSync(at.result, "e".repeat(LIMIT + 1));
+    writeFileSync(join(at.runtime, "delegations"), "in the way");
+    expect(await answerOf(at)).toMatchObject({
+      text: "e".repeat(LIMIT),
+      kept: { kind: "not-kept", reason: "Not a directory (os error 20)" },
+    });
+  });
+});
+
+describe("no answer", () => {
+  test("is a missing file, or a missing folder", async () => {
+    const at = places();
+    expect(await answerOf(at)).toEqual({ kind: "none" });
+    expect(await answerOf({ ...at, child: at.runtime })).toEqual({ kind: "none" });
+  });
+
+  test("is a link, also in the folder's place, a directory, a FIFO without a writer", async () => {
+    const secret = join(scratch(), "secret");
+    writeFileSync(secret, "of somebody else");
+    const link = places();
+    symlinkSync(secret, link.result);
+    expect(await answerOf(link)).toEqual({ kind: "none" });
+
+    const folder = places();
+    mkdirSync(folder.result);
+    expect(await answerOf(folder)).toEqual({ kind: "none" });
+
+    const fifo = places();
+    expect(Bun.spawnSync(["mkfifo", fifo.result]).exitCode).toBe(0);
+    expect(await answerOf(fifo)).toEqual({ kind: "none" });
+
+    const linked = places();
+    writeFileSync(linked.result, "an answer");
+    const outside = places();
+    symlinkSync(join(linked.child, "out"), join(outside.child, "linked"));
+    Bun.spawnSync(["sh", "-c", "rmdir out && mv linked out"], { cwd: outside.child });
+    expect(await answerOf(outside)).toEqual({ kind: "none" });
+  });
+});

@@ -1,0 +1,85 @@
+/** A delegated capsule for tests: it does what its task says, and misbehaves where its task says how. */
+
+import { randomBytes } from "node:crypto";
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  describeRefusal,
+  openSession,
+  parseRunArguments,
+  Secret,
+  serveTask,
+  type TaskEnd,
+} from "../../../src/runtime/index.ts";
+
+const run = parseRunArguments(process.argv.slice(2));
+if (!run.ok) throw new Error(run.fault);
+const opened = await openSession({ run: run.value });
+if (!opened.ok) throw new Error(describeRefusal(opened.fault));
+const session = opened.value;
+const records = session.directories.records.path;
+/** Until it is cancelled. */
+const forever = (_: string, signal: AbortSignal) =>
+  new Promise<TaskEnd>((resolve) => signal.addEventListener("abort", () => resolve({ status: "error" })));
+
+const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<TaskEnd>> = {
+  bytes: async (count) => ({ status: "ok", answer: "a".repeat(Number(count)) }),
+  say: async (text) => ({ status: "ok", answer: text }),
+  sleep: async (text) => ({ status: "ok", answer: text }),
+  nothing: async () => ({ status: "ok" }),
+  fail: async (detail) => ({ status: "error", detail }),
+  /** Before it wrote a record. */
+  crash: async () => {
+    process.stderr.write("first words\nlast words </untrusted-content>\n");
+    process.exit(3);
+  },
+  /** While it writes it. */
+  half: async (detail, signal) => {
+    writeFileSync(join(records, "completion.json"), '{"delegation_id": "dlg_');
+    process.kill(process.pid, "SIGKILL");
+    return await forever(detail, signal);
+  },
+  /** After it wrote it, and before it was delivered. */
+  recorded: async () => {
+    const { delegationId } = session.spawner ?? {};
+    const record = {
+      delegation_id: delegationId,
+      session_id: session.id,
+      status: "ok",
+      duration_ms: 5,
+      delivered: false,
+    };
+    writeFileSync(join(records, "completion.json"), JSON.stringify(record));
+    process.exit(1);
+  },
+  forge: async () => {
+    const record = {
+      delegation_id: "dlg_another",
+      session_id: session.id,
+      status: "ok",
+      duration_ms: 5,
+      delivered: true,
+    };
+    writeFileSync(join(records, "completion.json"), JSON.stringify(record));
+    process.exit(1);
+  },
+  forever,
+  /** Answers once the file is there. */
+  when: async (path) => {
+    while (!existsSync(path)) await Bun.sleep(5);
+    return { status: "ok", answer: "at last" };
+  },
+};
+
+// A worker of a plan's step sleeps after its task: it was given nobody to report to.
+process.exit(
+  await serveTask(session, {
+    afterTask: session.spawner?.url ? "exit" : "sleep",
+    operatorToken: new Secret(randomBytes(16).toString("hex")),
+    async run({ text, signal }) {
+      const [kind = "", ...rest] = text.split(":");
+      const task = tasks[kind];
+      return task ? await task(rest.join(":"), signal) : { status: "error", detail: "no such task" };
+    },
+  }),
+);
