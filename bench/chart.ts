@@ -26,6 +26,7 @@ export function drawChart({ held, finished }: Curves): string {
     `<polyline fill="none" stroke="${colour}" stroke-width="2" points="${of.map(({ at, rate }) => `${x(at).toFixed(1)},${y(rate).toFixed(1)}`).join(" ")}"/>
 ${of.map(({ at, rate }) => `<circle cx="${x(at).toFixed(1)}" cy="${y(rate).toFixed(1)}" r="3.5" fill="${colour}"/>`).join("\n")}`;
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="12" fill="#333">
+<title>POST /spawn throughput against reservations held and sessions finished</title>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>
 <text x="${BOX.left}" y="22" font-size="15">POST /spawn, requests a second at 16 connections</text>
 <text x="${BOX.left}" y="40" fill="${COLOURS.held}">● reservations held by the asking session</text>

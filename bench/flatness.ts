@@ -34,7 +34,7 @@ export interface Curves {
 const SLICES_A_POINT = 3;
 
 export async function measureCurves(
-  { floor, held, finished }: Servers,
+  { floor, fresh, held, finished }: Servers,
   options: {
     readonly reservations: number;
     readonly finished: number;
@@ -53,14 +53,18 @@ export async function measureCurves(
     await finishSessions(finished, target - ended);
     ended = target;
     const visitor = await register(finished);
+    const idle = await register(fresh);
     const rates = { floor: [] as number[], held: [] as number[], finished: [] as number[] };
     const request = spawnRequest(holder.credential, CHILD);
     for (let slice = 0; slice < SLICES_A_POINT; slice++) {
+      // Not a point of any curve: it keeps the daemon without a history as warm as the others.
+      await rateOf(fresh, spawnRequest(idle.credential, CHILD), options.sliceMs);
       rates.floor.push(await rateOf(floor, request, options.sliceMs));
       rates.held.push(await rateOf(held, request, options.sliceMs));
       rates.finished.push(await rateOf(finished, spawnRequest(visitor.credential, CHILD), options.sliceMs));
     }
     await deregister(finished, visitor);
+    await deregister(fresh, idle);
     const point = (at: number, of: readonly number[]): Point => {
       const rate = median(of);
       return { at, rate, ofFloor: rate / median(rates.floor) };

@@ -8,14 +8,16 @@ import { FLOOR, FLOOR_RECONNECT, GRANTED } from "./throughput.ts";
 const NOISE = 0.03;
 
 export function throughputRows(measured: readonly Measured[]): Row[] {
-  const rateOf = (id: string) => measured.find(({ subject }) => subject.id === id)?.rate ?? [];
+  const beside = (id: string) => measured.find(({ subject }) => subject.id === id);
+  const rateOf = (id: string) => beside(id)?.rate ?? [];
   return measured.map(({ subject, rate, p50Ms, p99Ms, cpuMicroseconds }) => {
     const { id, what, target } = subject;
     const p50 = median(p50Ms);
     const p99 = median(p99Ms);
     const ofGranted = medianRatio(rate, rateOf(GRANTED));
     const ofFloor = medianRatio(rate, rateOf(id.endsWith("reconnect") ? FLOOR_RECONNECT : FLOOR));
-    const comparable = id.startsWith("spawn-") || id.startsWith("refused-");
+    const comparable = id === "spawn-held" || id.startsWith("spawn-finished") || id.startsWith("refused-");
+    const cpu = medianRatio(cpuMicroseconds, beside(GRANTED)?.cpuMicroseconds ?? []);
     const figures = { rate: median(rate), p50, p99, ofFloor, ofGranted };
     return {
       id,
@@ -26,7 +28,7 @@ export function throughputRows(measured: readonly Measured[]): Row[] {
       p50Ms: p50,
       p99Ms: p99,
       ...(!id.startsWith("status") && { ofFloor }),
-      ...(comparable && { ofGranted }),
+      ...(comparable && { ofGranted, cpuOfGranted: cpu }),
       cpuMicroseconds: median(cpuMicroseconds),
       met: isMet(id, figures),
     };

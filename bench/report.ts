@@ -21,12 +21,18 @@ export function renderTable(rows: readonly Row[]): string {
     row.p99Ms === undefined ? "" : amount(row.p99Ms, "ms"),
     percent(row.ofFloor),
     percent(row.ofGranted),
-    row.cpuMicroseconds === undefined ? "" : `${row.cpuMicroseconds.toFixed(0)} µs`,
+    processorTime(row),
     row.target,
     row.met === undefined ? "" : row.met ? "yes" : "**no**",
   ]);
   const table = [header, header.map(() => "---"), ...lines];
   return `${table.map((cells) => `| ${cells.join(" | ")} |`).join("\n")}\n`;
+}
+
+function processorTime({ cpuMicroseconds, cpuOfGranted }: Row): string {
+  if (cpuMicroseconds === undefined) return "";
+  const relative = cpuOfGranted === undefined ? "" : ` (${percent(cpuOfGranted)} of granted)`;
+  return `${cpuMicroseconds.toFixed(0)} µs${relative}`;
 }
 
 function percent(part: number | undefined): string {

@@ -16,6 +16,8 @@ export interface Row {
   readonly ofGranted?: number;
   /** Processor time of the server for each request, all of its threads; what holds when the machine is shared. */
   readonly cpuMicroseconds?: number;
+  /** The same relative to the warm, granted `/spawn`'s. */
+  readonly cpuOfGranted?: number;
   readonly met: boolean | undefined;
   readonly note?: string;
 }

@@ -53,12 +53,16 @@ async function phases(
   await passingLoad(passing, options.warmMs * 2);
 
   const floor = await host.server("floor", [floorExecutable]);
-  const [fresh, held, finished] = await Promise.all(
-    ["fresh", "held", "finished"].map((name) => host.daemon(name)),
-  );
-  if (!fresh || !held || !finished) throw new Error("unreachable: three daemons were started");
-  const servers = { floor, fresh, held, finished };
-  for (const server of [fresh, held, finished]) await passingLoad(server, options.warmMs);
+  const servers = {
+    floor,
+    fresh: await host.daemon("fresh"),
+    held: await host.daemon("held"),
+    finished: await host.daemon("finished"),
+    various: await host.daemon("various"),
+  };
+  const { fresh, held, finished, various } = servers;
+  // As long for each: a runtime compiles its code anew for some ten thousands of requests.
+  for (const server of [fresh, held, finished, various]) await passingLoad(server, options.warmMs * 2);
 
   const curves = await measureCurves(servers, {
     ...options,
@@ -74,8 +78,8 @@ async function phases(
   const events: Row[] = [];
   for (const one of eventCases(options.coldMiB)) {
     say(one.what);
-    const repeats = one.id === "cold" ? Math.min(2, options.repeats) : options.repeats;
-    events.push(...(await measureEvent(host, fresh, one, repeats)));
+    const repeats = one.id === "replaced" ? options.repeats : Math.min(3, options.repeats);
+    events.push(...(await measureEvent(host, various, one, repeats)));
   }
   say("a host full of records");
   const fullHost = await measureFullHost(host, options);

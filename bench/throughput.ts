@@ -22,12 +22,14 @@ export const FLOOR_RECONNECT = "floor-reconnect";
 
 export interface Servers {
   readonly floor: Server;
-  /** No history. */
+  /** No history; like the two after it, it is asked for grants and nothing else, so that all three are as warm. */
   readonly fresh: Server;
   /** One session holds many reservations. */
   readonly held: Server;
   /** Many sessions have come and gone. */
   readonly finished: Server;
+  /** Everything else. */
+  readonly various: Server;
 }
 
 const always = (request: Uint8Array, expect = 200) => ({ next: () => request, expect });
@@ -59,7 +61,7 @@ export async function throughputSubjects(
   servers: Servers,
   options: { readonly reservations: number; readonly finished: number },
 ): Promise<Subject[]> {
-  const { floor, fresh, held, finished } = servers;
+  const { floor, fresh, held, finished, various } = servers;
   const holder = await register(held);
   const anySpawn = always(spawnRequest((await register(fresh)).credential, CHILD));
   const reservations = options.reservations.toLocaleString("en-US");
@@ -96,8 +98,8 @@ export async function throughputSubjects(
       id: "spawn-reconnect",
       what: "`/spawn` warm, a new connection for each request",
       target: "8,000/s",
-      server: fresh,
-      prepare: freshSession(fresh, ({ credential }) => ({
+      server: various,
+      prepare: freshSession(various, ({ credential }) => ({
         ...always(spawnRequest(credential, CHILD)),
         reconnect: true,
       })),
@@ -106,12 +108,12 @@ export async function throughputSubjects(
       id: "health",
       what: "`/health`",
       target: "7,900/s",
-      server: fresh,
+      server: various,
       prepare: () => always(healthRequest()),
     },
-    pairs(fresh),
+    pairs(various),
     await survivors(host),
-    ...(await refusals(host, fresh)),
+    ...(await refusals(host, various)),
   ];
 }
 
@@ -164,30 +166,30 @@ async function survivors(host: Host): Promise<Subject> {
 }
 
 /** Each refusal of `/spawn` that the API page lists. */
-async function refusals(host: Host, fresh: Server): Promise<Subject[]> {
+async function refusals(host: Host, various: Server): Promise<Subject[]> {
   const full = await host.daemon("full", { maxLiveCapsules: 0 });
   const narrow = await host.daemon("narrow", { maxDepth: 1, maxConcurrent: 1 });
-  const running = await register(fresh);
-  const retired = await register(fresh);
-  await deregister(fresh, retired);
+  const running = await register(various);
+  const retired = await register(various);
+  await deregister(various, retired);
   const blocked = await register(full);
   const parent = await register(narrow);
   const [approval] = await spawnMany(narrow, parent, 1);
   const leaf = await register(narrow, approval);
   const body = JSON.stringify(CHILD);
   const cases: readonly (readonly [string, Server, number, Uint8Array])[] = [
-    ["body is not JSON", fresh, 400, rawSpawnRequest(running.credential, body.slice(1))],
-    ["field missing", fresh, 400, rawSpawnRequest(running.credential, '{"name":"local/child"}')],
-    ["no full name", fresh, 400, rawSpawnRequest(running.credential, '{"name":"child","version":"1.0.0"}')],
-    ["no credential", fresh, 403, spawnRequest(undefined, CHILD)],
-    ["credential not valid", fresh, 403, spawnRequest(`${running.credential.slice(0, -4)}AAAA`, CHILD)],
-    ["session not running", fresh, 403, spawnRequest(retired.credential, CHILD)],
-    ["name not in the list", fresh, 403, spawnRequest(running.credential, STRANGER)],
+    ["body is not JSON", various, 400, rawSpawnRequest(running.credential, body.slice(1))],
+    ["field missing", various, 400, rawSpawnRequest(running.credential, '{"name":"local/child"}')],
+    ["no full name", various, 400, rawSpawnRequest(running.credential, '{"name":"child","version":"1.0.0"}')],
+    ["no credential", various, 403, spawnRequest(undefined, CHILD)],
+    ["credential not valid", various, 403, spawnRequest(`${running.credential.slice(0, -4)}AAAA`, CHILD)],
+    ["session not running", various, 403, spawnRequest(retired.credential, CHILD)],
+    ["name not in the list", various, 403, spawnRequest(running.credential, STRANGER)],
     ["no depth left", narrow, 403, spawnRequest(leaf.credential, CHILD)],
     ["machine ceiling", full, 403, spawnRequest(blocked.credential, CHILD)],
     ["concurrency", narrow, 403, spawnRequest(parent.credential, CHILD)],
-    ["envelope", fresh, 403, spawnRequest(running.credential, GREEDY)],
-    ["not in the registry", fresh, 500, spawnRequest(running.credential, MISSING)],
+    ["envelope", various, 403, spawnRequest(running.credential, GREEDY)],
+    ["not in the registry", various, 500, spawnRequest(running.credential, MISSING)],
   ];
   return cases.map(([why, server, status, request]) => ({
     id: `refused-${why.replaceAll(" ", "-").toLowerCase()}`,

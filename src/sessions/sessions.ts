@@ -44,6 +44,8 @@ export interface SessionFigures {
 export class Sessions<Held> {
   readonly #sessions = new Map<string, Session<Held>>();
   readonly #reservations: Reservations<Running<Held>>;
+  /** One record for each way to end: by status and depth, of sessions whose children have all ended. */
+  readonly #ended = new Map<string, Session<Held>>();
   #running = 0;
 
   /** `monotonic`: milliseconds that only grow. */
@@ -111,6 +113,15 @@ export class Sessions<Held> {
     this.#running--;
     session.status = outcome;
     session.running = undefined;
+    // Without running children nothing about it ever changes again: it shares its record with all that ended alike.
+    if (session.runningChildren === 0) this.#sessions.set(id, this.#endedLike(session));
+  }
+
+  #endedLike(session: Session<Held>): Session<Held> {
+    const key = `${session.status} ${session.depth}`;
+    const alike = this.#ended.get(key) ?? session;
+    this.#ended.set(key, alike);
+    return alike;
   }
 
   #children(session: Session<Held>): number {

@@ -23,7 +23,7 @@ test.skipIf(process.platform !== "linux")(
     try {
       const floor = await host.server("floor", [process.execPath, join(ROOT, "bench/floor.ts")]);
       const daemon = await host.daemon("daemon");
-      const servers = { floor, fresh: daemon, held: daemon, finished: daemon };
+      const servers = { floor, fresh: daemon, held: daemon, finished: daemon, various: daemon };
       const subjects = await throughputSubjects(host, servers, { reservations: 20, finished: 0 });
       const measured = await interleave(subjects, { ...QUICK, onRound: () => {} });
       const rows = throughputRows(measured);
