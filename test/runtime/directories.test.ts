@@ -167,7 +167,7 @@ test("a child's folder is removed with all in it, whatever the modes, and no lin
   expect(readdirSync(`${made.records.path}/children`)).toEqual([]);
   expect(readFileSync(`${precious}/file`, "utf8")).toBe("kept");
   // The folder's own descriptor is let go.
-  expect(openFiles()).toBe(before - 1);
+  expect(openFiles()).toBeLessThan(before);
   expect(await child.remove()).toEqual({ ok: true, value: undefined });
   made.close();
 });

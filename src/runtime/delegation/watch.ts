@@ -85,7 +85,8 @@ export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDe
           const settled = Promise.race([exited, asked.promise, deadline.promise]);
           await within(clock, EXIT_AFTER_COMPLETION_MS, settled);
           if (claim.abandoned) return undefined;
-          if (recordOf(watching)) return closeReceived(watching);
+          const left = recordOf(watching);
+          if (left) return closeReceived(watching, left);
           // A post without a record is no outcome: anything on loopback can make one.
           arrival.again();
           break;
@@ -174,8 +175,10 @@ async function closeExited(
 }
 
 /** Its completion arrived and its record is there; it only did not exit. */
-async function closeReceived(watching: Watching): Promise<ClosedDelegation> {
+async function closeReceived(watching: Watching, left: CompletionRecord): Promise<ClosedDelegation> {
   await endAll([watching.child], watching.session.clock);
+  // A child that was still there may have spoilt the record that it had left.
+  if (!recordOf(watching)) await report(watching, { ...left }, false);
   return received(watching);
 }
 
@@ -192,7 +195,8 @@ async function closeEnded(
   why: { readonly byTask: boolean; readonly reason: string },
 ): Promise<ClosedDelegation | undefined> {
   const { session, door, child, identity } = watching;
-  if (arrival.any() && recordOf(watching)) return closeReceived(watching);
+  const left = arrival.any() ? recordOf(watching) : undefined;
+  if (left) return closeReceived(watching, left);
   door.ending(identity.delegationId);
   await endAll([child], session.clock);
   const detail = why.byTask ? ENDED_BY_PARENT : `${why.reason}\n${await howItEnded(child)}`;
