@@ -40,7 +40,10 @@ export function hold(path: string): HeldDirectory {
   return holdDirectory(path, opened.value);
 }
 
-/** How many files this process has open; the listing's own counts once, always. */
+/**
+ * Descriptors that this process holds. What `spawnSync` opened lingers a while, so a count may fall by itself: a leak is a
+ * count that has risen.
+ */
 export function openFiles(): number {
   return readdirSync(process.platform === "linux" ? "/proc/self/fd" : "/dev/fd").length;
 }

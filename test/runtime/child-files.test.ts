@@ -37,7 +37,7 @@ async function readAll(names: readonly string[], limit?: number) {
 async function refusalOf(names: readonly string[]) {
   const before = openFiles();
   const { read, content } = await readAll(names);
-  expect(openFiles()).toBe(before);
+  expect(openFiles()).toBeLessThanOrEqual(before);
   expect(content.length).toBe(0);
   return read.ok ? "it was read" : `${read.fault.kind}: ${read.fault.message}`;
 }
@@ -131,7 +131,7 @@ test("a records directory is held where it lies beneath ~/.murmur/records and en
   renameSync(folder.at(".murmur", "records", "home"), folder.at("moved"));
   symlinkSync(folder.at("moved"), folder.at(".murmur", "records", "home"));
   expect(faultOf(path)).toContain('could not be opened at "home"');
-  expect(openFiles()).toBe(before);
+  expect(openFiles()).toBeLessThanOrEqual(before);
 });
 
 test.skipIf(!isRoot)("a records directory of another user is refused (only root can make one)", () => {

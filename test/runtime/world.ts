@@ -1,6 +1,6 @@
 /** A host of its own for a test: a home with a store, a daemon, and capsules whose program is `child-program.ts`. */
 
-import { mkdirSync, mkdtempSync, readdirSync } from "node:fs";
+import { mkdirSync, mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createHost, publishCapsule } from "../kit/host.ts";
@@ -79,10 +79,7 @@ async function compile(): Promise<string> {
   return path;
 }
 
-/** Descriptors open in this process. */
-export function openDescriptors(): number {
-  return readdirSync(process.platform === "linux" ? "/proc/self/fd" : "/dev/fd").length;
-}
+export { openFiles as openDescriptors } from "../kit/folders.ts";
 
 /** The processes whose command line holds `text`, and which are no zombies. */
 export function processesOf(text: string): number[] {
