@@ -43,10 +43,12 @@ export interface SessionFigures {
 
 export class Sessions<Held> {
   readonly #sessions = new Map<string, Session<Held>>();
-  readonly #reservations: Reservations<Running<Held>>;
+  readonly #reservations: Reservations;
   /** One record for each way to end: by status and depth, of sessions whose children have all ended. */
   readonly #ended = new Map<string, Session<Held>>();
   #running = 0;
+  /** Sessions that were ever added. */
+  #added = 0;
 
   /** `monotonic`: milliseconds that only grow. */
   constructor(monotonic: () => number) {
@@ -130,7 +132,7 @@ export class Sessions<Held> {
   }
 
   #add(id: SessionId, depth: number, held: Held, parent: Session<Held> | undefined): void {
-    const running = { id, depth, held, parent, reserved: 0, ended: false };
+    const running = { id, depth, held, parent, number: this.#added++, reserved: 0 };
     this.#sessions.set(id, { status: "running", depth, runningChildren: 0, running });
     this.#running++;
   }
