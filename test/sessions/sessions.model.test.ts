@@ -78,8 +78,9 @@ const registerRoot = fc.nat(9).map((depth) =>
 
 const spawn = fc.nat().map((at) =>
   step(`spawn(${at})`, (model, { sessions }) => {
-    const running = model.sessions.filter(({ status }) => status === "running");
-    const parent = pick(running, at);
+    // The referee grants nothing where no depth is left.
+    const able = model.sessions.filter(({ status, depth }) => status === "running" && depth > 0);
+    const parent = pick(able, at);
     if (!parent) return;
     const jti = approvalId(model.grants.length);
     sessions.reserve(parent.id as SessionId, jti);
@@ -181,4 +182,26 @@ test("each approval is known for its own sixty seconds, however many were grante
   now = 30_000 + APPROVAL_LIFETIME_MS;
   expect(sessions.redeem(approvalId(20_002))).toBe("unknown");
   expect(sessions.liveChildren(id(1))).toBe(4001);
+});
+
+test("a finished session is known by its outcome and depth for ever, however many there are", () => {
+  const sessions = new Sessions<string>(() => 0);
+  const outcome = (number: number) => (number % 3 === 0 ? "failed" : "complete");
+  const depth = (number: number) => (number % 2 === 0 ? 0 : 2 ** 32 - 1);
+  for (let number = 0; number < 20_000; number++) {
+    expect(sessions.has(id(number))).toBe(false);
+    sessions.addRoot(id(number), depth(number), "held");
+    sessions.finish(id(number), outcome(number));
+  }
+  expect(sessions.live).toBe(0);
+  for (let number = 0; number < 20_000; number++) {
+    expect(sessions.has(id(number))).toBe(true);
+    expect(sessions.running(id(number))).toBeUndefined();
+    expect(sessions.figures(id(number))).toEqual({
+      status: outcome(number),
+      depthRemaining: depth(number),
+      liveChildren: 0,
+    });
+  }
+  expect(sessions.figures(id(20_000))).toBeUndefined();
 });
