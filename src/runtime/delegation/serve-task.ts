@@ -4,6 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { Elysia } from "elysia";
 import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
 import { newId } from "../identifiers.ts";
+import { objectIn, stringIn } from "../json.ts";
 import { endWithSpawner } from "../lifeline/follow.ts";
 import { close, describeError } from "../posix.ts";
 import type { Secret } from "../secret.ts";
@@ -20,7 +21,6 @@ import type { CompletionStatus } from "./completion.ts";
 import type { CompletionDoor } from "./door.ts";
 import { completionPlugin } from "./door-plugin.ts";
 import { ensureDirectoryAt, replaceFile, writeAll } from "./held-files.ts";
-import { objectIn, stringIn } from "./json.ts";
 import { postToDoor, reportCompletion } from "./report.ts";
 import { createTrace } from "./trace.ts";
 
