@@ -175,20 +175,20 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
 async function ready(launch: Launch, folder: ChildDirectory, started: Started): Promise<LaunchOutcome> {
   const { session, asked } = launch;
   const { process, delegationId, copy } = started;
-  const readiness = await awaitReadiness(launch, process);
-  if (!readiness.ok) {
+  const reported = await awaitReadiness(launch, process);
+  if (!reported.ok) {
     process.quieten();
     await endAll([process], session.clock);
     const lines = await process.lastStderrLines();
     const words = lines.length === 0 ? "" : `\nlast lines of its standard error:\n${lines.join("\n")}`;
-    const { cause, message } = readiness.fault;
+    const { cause, message } = reported.fault;
     folder.close();
     return {
       kind: "failed",
       failure: { cause, message: `${message}${words}`, started: { delegationId, workdir: folder.path } },
     };
   }
-  const { sessionId, door, operatorToken, recordsDirectory } = readiness.value;
+  const { sessionId, door, operatorToken, recordsDirectory, letGoOfId } = reported.value;
   const records = holdChildRecords(session.directories.home, recordsDirectory, sessionId);
   process.share(operatorToken ? [operatorToken] : []);
   return {
@@ -211,12 +211,18 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
       release() {
         folder.close();
         if (records.ok) records.value.close();
+        letGoOfId();
       },
     },
   };
 }
 
-async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Result<Readiness, Failed>> {
+/** What a child said of itself, under an id that is no other's until it is let go. */
+interface Reported extends Readiness {
+  readonly letGoOfId: () => void;
+}
+
+async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Result<Reported, Failed>> {
   const { session, asked } = launch;
   const giveUp = abortOf(asked.signal);
   const first = await within(
@@ -240,8 +246,12 @@ async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Re
     return fault(failed("ended", asked, `${how} without a first line`));
   }
   const readiness = parseReadiness(first.value.text);
-  if (readiness.ok) return readiness;
-  return fault(failed(readiness.fault.kind, asked, `its first line ${readiness.fault.why}`));
+  if (!readiness.ok) {
+    return fault(failed(readiness.fault.kind, asked, `its first line ${readiness.fault.why}`));
+  }
+  const claimed = session.childSessions.claim(readiness.value.sessionId);
+  if (!claimed.ok) return fault(failed("taken-session-id", asked, `its first line ${claimed.fault}`));
+  return ok({ ...readiness.value, letGoOfId: claimed.value });
 }
 
 function failed(cause: LaunchFailureCause, asked: LaunchRequest, why: string): Failed {

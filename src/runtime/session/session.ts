@@ -18,6 +18,7 @@ import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../mani
 import { type Output, processOutput } from "../output.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import type { Secret } from "../secret.ts";
+import { type ChildSessions, createChildSessions } from "./child-sessions.ts";
 import { type DelegateTask, delegateTaskOf } from "./delegate-task.ts";
 import { createDiagnostics, type Diagnose } from "./diagnostics.ts";
 import { readGrant } from "./grant.ts";
@@ -48,6 +49,8 @@ export interface Session {
   readonly registration: Registration | undefined;
   /** The tool to offer to its model; absent where `capabilities.spawn.allow` is empty: there is no tool then. */
   readonly delegateTask: DelegateTask | undefined;
+  /** The ids that its children go by. */
+  readonly childSessions: ChildSessions;
   /** Who started it, where a parent did. */
   readonly spawner: SpawnerHandle | undefined;
   readonly lifeline: HeldLifeline | undefined;
@@ -120,6 +123,7 @@ export async function openSession(options: SessionOptions): Promise<Result<Sessi
     directories: directories.value,
     registration,
     delegateTask: delegateTaskOf(manifest),
+    childSessions: createChildSessions(id, spawner.value?.sessionId),
     spawner: spawner.value,
     lifeline: lifeline.value,
     formationId: formationId.value,
