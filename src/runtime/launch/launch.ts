@@ -7,7 +7,6 @@
 
 import { resolve } from "node:path";
 import { bareName } from "../../registry/artifact-name.ts";
-import { holdChildRecords } from "../child-files.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
 import { within } from "../clock.ts";
 import type { ChildDirectory } from "../directories.ts";
@@ -21,6 +20,7 @@ import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
 import { childCommand } from "./arguments.ts";
 import { CHILD_LIFELINE, type ChildProcess, describeExit, startProcess } from "./child-process.ts";
+import { holdChildRecords } from "./child-records.ts";
 import { endAll } from "./ending.ts";
 import type { LaunchFailureCause, LaunchOutcome, LaunchRequest } from "./outcome.ts";
 import { parseReadiness, type Readiness } from "./readiness.ts";
