@@ -2,7 +2,7 @@
 
 import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
 import { within } from "../clock.ts";
-import { delegationTimeoutSecs } from "../environment.ts";
+import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { objectIn, stringIn } from "../json.ts";
 import { describeExit } from "../launch/child-process.ts";
 import { endAll } from "../launch/ending.ts";

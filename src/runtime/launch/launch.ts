@@ -9,8 +9,10 @@ import { resolve } from "node:path";
 import { bareName } from "../../registry/artifact-name.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
 import { within } from "../clock.ts";
+import { childCommand } from "../contract/arguments.ts";
+import { childEnvironment } from "../contract/environment.ts";
+import { parseReadiness, type Readiness } from "../contract/readiness.ts";
 import type { ChildDirectory } from "../directories.ts";
-import { childEnvironment } from "../environment.ts";
 import { newId } from "../identifiers.ts";
 import { openLifeline, type ParentLifeline } from "../lifeline/parent.ts";
 import type { RuntimeManifest } from "../manifest.ts";
@@ -18,12 +20,10 @@ import { fault, ok, type Result } from "../result.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
-import { childCommand } from "./arguments.ts";
 import { CHILD_LIFELINE, type ChildProcess, describeExit, startProcess } from "./child-process.ts";
 import { holdChildRecords } from "./child-records.ts";
 import { endAll } from "./ending.ts";
 import type { LaunchFailureCause, LaunchOutcome, LaunchRequest } from "./outcome.ts";
-import { parseReadiness, type Readiness } from "./readiness.ts";
 
 /** From starting the child process to its first line. */
 export const LAUNCH_BOUND_MS = 180_000;
