@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import {
   type ArtifactName,
   canDelegate,
@@ -210,6 +211,16 @@ describe("what refuses the launch", () => {
   test("a manifest that cannot be loaded", async () => {
     expect(await refusal({ capsule: "local/nowhere" })).toStartWith("E-MAN-003: registry error for");
     expect(await refusal({ capsule: "local/broken" })).toContain("capabilities.spawn.allow: must be a list");
+  });
+
+  test("a command line that is none of a capsule's, which is the process's own where no other is given", async () => {
+    const program = join(import.meta.dir, "../../examples/outcomes/worker.ts");
+    const started = Bun.spawn([process.execPath, "--no-env-file", program, "run", "--capsule", "worker"], {
+      env: { PATH: process.env.PATH, HOME: world.home },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    expect(await new Response(started.stderr).text()).toBe("--capsule must be a full name, <scope>/<name>\n");
+    expect(await started.exited).toBe(1);
   });
 
   test("a home that is none", async () => {
