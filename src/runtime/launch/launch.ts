@@ -175,20 +175,20 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
 async function ready(launch: Launch, folder: ChildDirectory, started: Started): Promise<LaunchOutcome> {
   const { session, asked } = launch;
   const { process, delegationId, copy } = started;
-  const reported = await awaitReadiness(launch, process);
-  if (!reported.ok) {
+  const readiness = await awaitReadiness(launch, process);
+  if (!readiness.ok) {
     process.quieten();
     await endAll([process], session.clock);
     const lines = await process.lastStderrLines();
     const words = lines.length === 0 ? "" : `\nlast lines of its standard error:\n${lines.join("\n")}`;
-    const { cause, message } = reported.fault;
+    const { cause, message } = readiness.fault;
     folder.close();
     return {
       kind: "failed",
       failure: { cause, message: `${message}${words}`, started: { delegationId, workdir: folder.path } },
     };
   }
-  const { sessionId, door, operatorToken, recordsDirectory, letGoOfId } = reported.value;
+  const { sessionId, door, operatorToken, recordsDirectory, letGoOfId } = readiness.value;
   const records = holdChildRecords(session.directories.home, recordsDirectory, sessionId);
   process.share(operatorToken ? [operatorToken] : []);
   return {
