@@ -106,7 +106,9 @@ const PIPE_CHUNK_BYTES = process.platform === "darwin" ? 512 : 4096;
 const FILE_CHUNK_BYTES = 64 * 1024;
 /** Lines wait this long for others to be written with. */
 const LINGER_MS = 10;
-const MAX_BUFFERED_CHARACTERS = 256 * 1024;
+const MAX_BUFFERED_BYTES = 256 * 1024;
+/** A character of a string takes at most this much in UTF-8. */
+const MAX_CHARACTER_BYTES = 3;
 const RETRY_MS = 50;
 
 /**
@@ -114,20 +116,20 @@ const RETRY_MS = 50;
  * does not fit the buffer is dropped and counted.
  */
 class LineBuffer {
-  #lines: string[] = [];
-  #characters = 0;
+  readonly #bytes = Buffer.allocUnsafe(MAX_BUFFERED_BYTES);
+  /** What is not yet written lies between the two. */
+  #start = 0;
+  #end = 0;
   #dropped = 0;
   #scheduled = false;
-  #rest: Uint8Array = new Uint8Array(0);
   readonly #chunkBytes = isRegularFile(STDERR) ? FILE_CHUNK_BYTES : PIPE_CHUNK_BYTES;
 
   add(line: string): void {
-    if (this.#characters + line.length > MAX_BUFFERED_CHARACTERS) {
+    if (!this.#hasRoom(line)) {
       this.#dropped++;
       return;
     }
-    this.#lines.push(line);
-    this.#characters += line.length;
+    this.#end += this.#bytes.write(line, this.#end);
     if (this.#scheduled) return;
     this.#scheduled = true;
     setTimeout(() => this.flush(), LINGER_MS);
@@ -135,29 +137,37 @@ class LineBuffer {
 
   flush(): void {
     this.#scheduled = false;
-    while (this.#rest.length > 0 || this.#lines.length > 0) {
-      if (this.#rest.length === 0) this.#rest = this.#takeLines();
+    for (this.#tellDropped(); this.#start < this.#end; this.#tellDropped()) {
       if (!isWritable(STDERR)) {
         this.#scheduled = true;
         setTimeout(() => this.flush(), RETRY_MS).unref();
         return;
       }
-      const chunk = this.#rest.subarray(0, this.#chunkBytes);
-      this.#rest = this.#rest.subarray(chunk.length);
-      if (!writeAll(chunk)) this.#rest = new Uint8Array(0);
+      const chunk = this.#bytes.subarray(this.#start, Math.min(this.#end, this.#start + this.#chunkBytes));
+      this.#start += chunk.length;
+      if (!writeAll(chunk)) this.#start = this.#end;
     }
+    this.#start = 0;
+    this.#end = 0;
   }
 
-  #takeLines(): Uint8Array {
-    if (this.#dropped > 0) {
-      const fields = formatFields({ event: "log-lines-dropped", count: this.#dropped });
-      this.#lines.push(`${new Date().toISOString()} warn ${fields}\n`);
-      this.#dropped = 0;
-    }
-    const bytes = Buffer.from(this.#lines.join(""), "utf8");
-    this.#lines = [];
-    this.#characters = 0;
-    return bytes;
+  #tellDropped(): void {
+    if (this.#dropped === 0) return;
+    const fields = formatFields({ event: "log-lines-dropped", count: this.#dropped });
+    const line = `${new Date().toISOString()} warn ${fields}\n`;
+    if (!this.#hasRoom(line)) return;
+    this.#dropped = 0;
+    this.#end += this.#bytes.write(line, this.#end);
+  }
+
+  #hasRoom(line: string): boolean {
+    const bytes = line.length * MAX_CHARACTER_BYTES;
+    if (this.#end + bytes <= MAX_BUFFERED_BYTES) return true;
+    if (this.#start === 0) return false;
+    this.#bytes.copyWithin(0, this.#start, this.#end);
+    this.#end -= this.#start;
+    this.#start = 0;
+    return this.#end + bytes <= MAX_BUFFERED_BYTES;
   }
 }
 
