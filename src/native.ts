@@ -117,9 +117,10 @@ export function descriptorLimit(): number {
 
 const SYS_PIDFD_OPEN = 434n;
 
-/** Linux: a descriptor of the process that holds the pid now, or -1. */
+/** Linux: a descriptor of the process that holds the pid now, or minus the error's number. */
 export function openProcess(pid: number): number {
-  return Number(onLinux().syscall(SYS_PIDFD_OPEN, BigInt(pid), 0n));
+  const descriptor = Number(onLinux().syscall(SYS_PIDFD_OPEN, BigInt(pid), 0n));
+  return descriptor === -1 ? -errno() : descriptor;
 }
 
 export function closeDescriptor(fd: number): void {

@@ -5,7 +5,7 @@
  * is repeated on every read with no sweep and no timer, and "a capsule found gone is never counted again".
  */
 
-import { closeDescriptor, descriptorLimit, openProcess, ReadinessSet } from "../native.ts";
+import { closeDescriptor, descriptorLimit, ESRCH, openProcess, ReadinessSet } from "../native.ts";
 import { identify } from "./process-identity.ts";
 import { type RunningRecord, readRunningRecords } from "./running-records.ts";
 
@@ -83,6 +83,7 @@ export class Census {
   #admit(record: RunningRecord, index: number): void {
     // The descriptor comes first: what is identified afterwards is the process that it holds.
     const descriptor = this.#exits ? openProcess(record.pid) : -1;
+    if (descriptor === -ESRCH) return;
     const verdict = identify(record);
     // Only a process that is known for certain can be left to its descriptor.
     const watched =

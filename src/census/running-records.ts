@@ -1,7 +1,6 @@
 /** `~/.murmur/running`, one JSON record for each capsule that runs: read, and never written. */
 
 import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from "node:fs";
-import { join } from "node:path";
 import { describeOsError, isSystemError } from "../os-error.ts";
 import type { ProcessIdentity } from "./process-identity.ts";
 
@@ -36,7 +35,7 @@ export function readRunningRecords(directory: string): RecordsReading {
   let unreadable = 0;
   for (const name of names) {
     if (!name.endsWith(".json")) continue;
-    const record = readRecord(join(directory, name), buffer);
+    const record = readRecord(`${directory}/${name}`, buffer);
     if (record) records.push(record);
     else unreadable++;
   }
