@@ -37,8 +37,6 @@ export function identify({ pid, startToken }: ProcessIdentity): IdentityVerdict 
 }
 
 export function readProcess(pid: number): ProcessReading {
-  // EPERM is another user's process: held all the same.
-  if (probe(pid) === ESRCH) return GONE;
   return process.platform === "darwin" ? readDarwin(pid) : readLinux(pid);
 }
 
@@ -54,19 +52,22 @@ function readLinux(pid: number): ProcessReading {
       closeSync(fd);
     }
   } catch {
-    // Gone since the probe, or hidden from this user.
+    // Gone, or hidden from this user. EPERM is another user's process: held all the same.
     return probe(pid) === ESRCH ? GONE : { held: true, startToken: undefined };
   }
 }
 
+const STATE_AND_START = /^(\S+)(?: \S+){18} (\S+)/;
+
 /** Field 3 is the state, field 22 the start time; the name before them, in brackets, may hold anything. */
 export function parseProcStat(text: string): ProcessReading {
-  const [state, ...rest] = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const [, state, startToken] = STATE_AND_START.exec(text.slice(text.lastIndexOf(")") + 2)) ?? [];
   if (state === "Z" || state === "X" || state === "x") return GONE;
-  return { held: true, startToken: rest[18] };
+  return { held: true, startToken };
 }
 
 function readDarwin(pid: number): ProcessReading {
+  if (probe(pid) === ESRCH) return GONE;
   const started = darwinStartTime(pid);
   // The pid answers a probe and has no information: a zombie.
   if (started === ESRCH) return GONE;

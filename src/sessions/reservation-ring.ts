@@ -3,8 +3,8 @@
  *
  * Each of them outlives many collections and changes with every request, so as objects in a map they would be walked
  * again and again by the collector: what a spawn costs would grow with what is reserved. Here they are numbers in a
- * ring, found by the approval's id through chains that run from newer to older ones. A chain is never repaired: it ends
- * where it reaches what has left the ring.
+ * ring, 37 bytes each, found by the approval's id through chains that run from newer to older ones. A chain is never
+ * repaired: it ends where it reaches what has left the ring.
  */
 
 const FIRST_CAPACITY = 1024;
@@ -19,22 +19,22 @@ interface Columns {
   readonly ids: Uint32Array;
   /** Monotonic milliseconds. */
   readonly expiries: Float64Array;
-  readonly holders: Float64Array;
+  readonly holders: Uint32Array;
   readonly flags: Uint8Array;
-  /** The next older reservation of the same bucket. */
-  readonly older: Float64Array;
+  /** The next older reservation of the same bucket: its ordinal's lower 32 bits, as in all links. */
+  readonly older: Uint32Array;
   /** The newest reservation of each bucket. */
-  readonly newest: Float64Array;
+  readonly newest: Uint32Array;
 }
 
 function columns(capacity: number): Columns {
   return {
     ids: new Uint32Array(capacity * ID_WORDS),
     expiries: new Float64Array(capacity),
-    holders: new Float64Array(capacity),
+    holders: new Uint32Array(capacity),
     flags: new Uint8Array(capacity),
-    older: new Float64Array(capacity),
-    newest: new Float64Array(capacity),
+    older: new Uint32Array(capacity),
+    newest: new Uint32Array(capacity),
   };
 }
 
@@ -68,9 +68,9 @@ export class ReservationRing {
   find(id: string): Ordinal {
     wantedBytes.write(id, "hex");
     const { older, newest } = this.#columns;
-    let ordinal = newest[this.#at(wanted[0] ?? 0)] ?? 0;
-    while (ordinal >= this.#oldest && !this.#isWanted(ordinal)) ordinal = older[this.#at(ordinal)] ?? 0;
-    return ordinal >= this.#oldest ? ordinal : 0;
+    let ordinal = this.#linked(newest[this.#at(wanted[0] ?? 0)] ?? 0);
+    while (ordinal !== 0 && !this.#isWanted(ordinal)) ordinal = this.#linked(older[this.#at(ordinal)] ?? 0);
+    return ordinal;
   }
 
   /** The oldest one, where it expires by `now`; else 0. */
@@ -116,6 +116,12 @@ export class ReservationRing {
 
   #at(ordinal: Ordinal): number {
     return ordinal & (this.#capacity - 1);
+  }
+
+  /** The reservation that a link leads to, or 0 where that has left the ring. */
+  #linked(link: number): Ordinal {
+    const age = (this.#next - link) >>> 0;
+    return age > 0 && age <= this.#next - this.#oldest ? this.#next - age : 0;
   }
 
   #link(ordinal: Ordinal): void {

@@ -10,7 +10,7 @@ import { ReservationRing } from "./reservation-ring.ts";
 
 /** Who a reserved slot is counted for. */
 export interface Holder {
-  /** Never another's. */
+  /** 0 to 2^32-1, and that of no other that reserved within an approval's life. */
   readonly number: number;
   /** Live reservations, the holder's own. */
   reserved: number;

@@ -138,7 +138,7 @@ export class Sessions<Held> {
   }
 
   #add(id: SessionId, depth: number, held: Held, parent: Session<Held> | undefined): void {
-    const running = { id, depth, held, parent, number: this.#added++, reserved: 0 };
+    const running = { id, depth, held, parent, number: this.#added++ >>> 0, reserved: 0 };
     this.#sessions.set(id, { id, status: "running", depth, runningChildren: 0, running });
     this.#running++;
   }
