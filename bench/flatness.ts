@@ -39,6 +39,7 @@ export async function measureCurves(
     readonly reservations: number;
     readonly finished: number;
     readonly sliceMs: number;
+    readonly leadInMs: number;
     readonly onPoint: (step: number) => void;
   },
 ): Promise<Curves> {
@@ -58,10 +59,10 @@ export async function measureCurves(
     const request = spawnRequest(holder.credential, CHILD);
     for (let slice = 0; slice < SLICES_A_POINT; slice++) {
       // Not a point of any curve: it keeps the daemon without a history as warm as the others.
-      await rateOf(fresh, spawnRequest(idle.credential, CHILD), options.sliceMs);
-      rates.floor.push(await rateOf(floor, request, options.sliceMs));
-      rates.held.push(await rateOf(held, request, options.sliceMs));
-      rates.finished.push(await rateOf(finished, spawnRequest(visitor.credential, CHILD), options.sliceMs));
+      await rateOf(fresh, spawnRequest(idle.credential, CHILD), options);
+      rates.floor.push(await rateOf(floor, request, options));
+      rates.held.push(await rateOf(held, request, options));
+      rates.finished.push(await rateOf(finished, spawnRequest(visitor.credential, CHILD), options));
     }
     await deregister(finished, visitor);
     await deregister(fresh, idle);
@@ -76,9 +77,13 @@ export async function measureCurves(
   return curves;
 }
 
-async function rateOf(server: Server, request: Uint8Array, forMs: number): Promise<number> {
-  const { port } = server;
-  const load = { port, connections: CONNECTIONS, expect: 200, forMs, next: () => request };
-  const { answers, seconds } = await runLoad(load);
+async function rateOf(
+  { port }: Server,
+  request: Uint8Array,
+  { sliceMs, leadInMs }: { readonly sliceMs: number; readonly leadInMs: number },
+): Promise<number> {
+  const load = { port, connections: CONNECTIONS, expect: 200, next: () => request };
+  await runLoad({ ...load, forMs: leadInMs });
+  const { answers, seconds } = await runLoad({ ...load, forMs: sliceMs });
   return answers / seconds;
 }

@@ -39,6 +39,7 @@ export async function interleave(
   options: {
     readonly rounds: number;
     readonly sliceMs: number;
+    readonly leadInMs: number;
     readonly warmMs: number;
     readonly onRound: (round: number) => void;
   },
@@ -55,7 +56,7 @@ export async function interleave(
     options.onRound(round);
     for (const each of measured) {
       const { subject } = each;
-      const { result, cpu } = await slice(subject, options.sliceMs);
+      const { result, cpu } = await slice(subject, options.sliceMs, options.leadInMs);
       const units = result.answers / (subject.requestsPerUnit ?? 1);
       each.rate.push(units / result.seconds);
       each.p50Ms.push(result.latencies.at(0.5));
@@ -66,15 +67,22 @@ export async function interleave(
   return measured;
 }
 
-async function slice(subject: Subject, forMs: number): Promise<{ result: LoadResult; cpu: number }> {
-  const drive = await subject.prepare();
-  const { pid, port } = subject.server;
-  const before = cpuMicroseconds(pid);
-  const result =
+/** @param leadInMs how long it runs before it is measured: a server that rested has given its memory back */
+async function slice(
+  { server, what, prepare }: Subject,
+  forMs: number,
+  leadInMs = 0,
+): Promise<{ result: LoadResult; cpu: number }> {
+  const drive = await prepare();
+  const { pid, port } = server;
+  const run = (milliseconds: number) =>
     drive.kind === "own"
-      ? await drive.run(forMs)
-      : await runLoad({ port, connections: CONNECTIONS, forMs, ...drive }).catch((error: unknown) => {
-          throw new Error(`${subject.what}: ${error instanceof Error ? error.message : String(error)}`);
+      ? drive.run(milliseconds)
+      : runLoad({ port, connections: CONNECTIONS, forMs: milliseconds, ...drive }).catch((error: unknown) => {
+          throw new Error(`${what}: ${error instanceof Error ? error.message : String(error)}`);
         });
+  if (leadInMs > 0) await run(leadInMs);
+  const before = cpuMicroseconds(pid);
+  const result = await run(forMs);
   return { result, cpu: cpuMicroseconds(pid) - before };
 }
