@@ -9,9 +9,10 @@ import { fault, type Result } from "../result.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import { deliverTask } from "./delivery.ts";
 import type { CompletionDoor } from "./door.ts";
+import { identityOf } from "./identity.ts";
 import { joinBlocks, outcomeBlock } from "./outcome-block.ts";
 import { type DelegateTask, type DelegationRequest, readArguments } from "./tool.ts";
-import { createTrace, type DelegationOutcome, type Trace } from "./trace.ts";
+import { createTrace, traceClose, traceStart } from "./trace.ts";
 import { cutText } from "./utf8.ts";
 import {
   abandon,
@@ -111,7 +112,7 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
     // Its task ended while the child was taking the task on.
     if (over.signal.aborted) delegation.end(String(over.signal.reason));
     void delegation.closed.then((closed) => {
-      traceClose(trace, session, closed.identity, since, closed.outcome, closed.reason);
+      traceClose(session, closed.identity, since, closed.outcome, closed.reason);
       watched.delete(delegationId);
       round.push(closed);
       onClosed(watched.size);
@@ -128,29 +129,29 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
       signal,
     });
     if (outcome.kind === "refused") {
-      traceClose(trace, session, asked, since, "refused", outcome.sentence);
+      traceClose(session, asked, since, "refused", outcome.sentence);
       return { kind: "refused", text: outcome.sentence };
     }
     if (outcome.kind === "failed") {
       const { message, started } = outcome.failure;
       const delegationId = started?.delegationId ?? "";
-      traceClose(trace, session, { ...asked, delegationId }, since, "failed", message);
+      traceClose(session, { ...asked, delegationId }, since, "failed", message);
       return failed(asked, delegationId, "", message);
     }
     const { child } = outcome;
     // Before the child can hold its task, and so before it can say that it is done.
     const arrival = awaitCompletion(door, child.delegationId);
     starting.add(child.delegationId);
-    const identity = { ...child, workdir: child.workdir.path };
+    const identity = identityOf(child);
     const watchSecs = delegationTimeoutSecs(session.environment, session.manifest.delegationDeadlineSecs);
     const watching: Watching = { session, door, child, identity, watchSecs };
-    traceStart(trace, child);
+    traceStart(session, child);
     const held = await handOver(options, child, asked.task, signal);
     if (!held.ok) {
       const message = `${bareName(asked.name)}@${asked.version} did not take its task: ${held.fault}`;
       await abandon(watching);
       starting.delete(child.delegationId);
-      traceClose(trace, session, identity, since, "failed", message);
+      traceClose(session, identity, since, "failed", message);
       return failed(asked, child.delegationId, child.sessionId, message);
     }
     starting.delete(child.delegationId);
@@ -210,6 +211,7 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
       };
 
       async function waitForRound(): Promise<void> {
+        if (over.signal.aborted) return;
         const say = (outstanding: number) => {
           const status = joinStatus(outstanding > 0 ? waiting(outstanding) : undefined, alongside?.waiting());
           if (status !== undefined && !over.signal.aborted) emit(status);
@@ -299,39 +301,4 @@ export function continuing(outcomes: number): string {
 function joinStatus(...texts: readonly (string | undefined)[]): string | undefined {
   const said = texts.filter((text) => text !== undefined);
   return said.length === 0 ? undefined : said.join("; ");
-}
-
-function traceStart(trace: Trace, child: LaunchedChild): void {
-  trace({
-    event: "delegation_start",
-    delegation_id: child.delegationId,
-    capsule: bareName(child.name),
-    version: child.version,
-    child_session_id: child.sessionId,
-    child_workdir: child.workdir.path,
-    ...(child.copy && { workdir_snapshot: child.copy }),
-  });
-}
-
-function traceClose(
-  trace: Trace,
-  { clock }: RegisteredSession,
-  asked: Pick<DelegationRequest, "name" | "version"> & {
-    readonly delegationId?: string;
-    readonly sessionId?: string;
-  },
-  since: number,
-  outcome: DelegationOutcome,
-  reason: string | null,
-): void {
-  trace({
-    event: "delegation",
-    capsule: bareName(asked.name),
-    version: asked.version,
-    delegation_id: asked.delegationId || null,
-    child_session_id: asked.sessionId || null,
-    duration_ms: Math.round(clock.elapsed() - since),
-    outcome,
-    reason,
-  });
 }

@@ -3,6 +3,8 @@
 import { closeSync, constants, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describeOsError } from "../../os-error.ts";
+import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
+import type { LaunchedChild } from "../launch/outcome.ts";
 
 /** `refused` and `failed` close a delegation in its call; the others when its task closes it, or a plan's step. */
 export type DelegationOutcome =
@@ -68,6 +70,39 @@ export function createTrace(session: TracedSession): Trace {
       session.diagnose(`trace.jsonl could not be appended to: ${describeOsError(error)}`);
     }
   };
+}
+
+/** A child is ready: its delegation has begun. */
+export function traceStart(session: TracedSession, child: LaunchedChild): void {
+  createTrace(session)({
+    event: "delegation_start",
+    delegation_id: child.delegationId,
+    capsule: bareName(child.name),
+    version: child.version,
+    child_session_id: child.sessionId,
+    child_workdir: child.workdir.path,
+    ...(child.copy && { workdir_snapshot: child.copy }),
+  });
+}
+
+/** A delegation, or a call that came to none, is over; `since` is when it was called, on the session's clock (`elapsed`). */
+export function traceClose(
+  session: TracedSession & { readonly clock: { elapsed(): number } },
+  asked: Coordinates & { readonly delegationId?: string; readonly sessionId?: string },
+  since: number,
+  outcome: DelegationOutcome,
+  reason: string | null,
+): void {
+  createTrace(session)({
+    event: "delegation",
+    capsule: bareName(asked.name),
+    version: asked.version,
+    delegation_id: asked.delegationId || null,
+    child_session_id: asked.sessionId || null,
+    duration_ms: Math.round(session.clock.elapsed() - since),
+    outcome,
+    reason,
+  });
 }
 
 /** One write, as a rule: whoever else appends to the file comes before or after it. */

@@ -17,9 +17,9 @@ import type { DelegationOutcome } from "./trace.ts";
 /** A delegating task waits this much longer for an outcome than its child is watched. */
 export const BACKSTOP_EXTRA_SECS = 30;
 /** After its completion arrived, a child has this long to exit. */
-const EXIT_AFTER_COMPLETION_MS = 5_000;
+export const EXIT_AFTER_COMPLETION_MS = 5_000;
 /** The whole detail of a child that the delegating task ended. */
-const ENDED_BY_PARENT = "the parent ended this delegation";
+export const ENDED_BY_PARENT = "the parent ended this delegation";
 
 export interface Watching {
   readonly session: RegisteredSession;
@@ -108,7 +108,8 @@ export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDe
   return { identity, closed, end: (reason) => asked.resolve({ kind: "end", reason }) };
 }
 
-function pastDeadline(secs: number): string {
+/** Why a child was ended at its deadline. */
+export function pastDeadline(secs: number): string {
   return `still running at its deadline of ${secs}s (lifecycle.delegation_deadline_secs, MURMUR_DELEGATION_TIMEOUT_SECS)`;
 }
 
@@ -138,12 +139,15 @@ export function awaitCompletion(door: CompletionDoor, delegationId: string): Arr
   };
 }
 
-function durationOf({ session, child }: Watching): number {
+type Measured = Pick<Watching, "session" | "child">;
+
+/** How long the child has run since it was ready, in milliseconds. */
+export function durationOf({ session, child }: Measured): number {
   return Math.round(session.clock.elapsed() - child.readyAt);
 }
 
 /** The record that the child left, where it is one of this delegation. */
-export function recordOf(watching: Watching): CompletionRecord | undefined {
+export function recordOf(watching: Measured & Pick<Watching, "identity">): CompletionRecord | undefined {
   const { child, identity } = watching;
   return child.records.ok
     ? readRecord(child.records.value.descriptor, identity, durationOf(watching))

@@ -64,6 +64,11 @@ const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<Tas
     process.exit(1);
   },
   forever,
+  /** As good as hung: nothing but SIGKILL moves it, and its door takes requests that it does not answer. */
+  stop: async (detail, signal) => {
+    process.kill(process.pid, "SIGSTOP");
+    return await forever(detail, signal);
+  },
   /** Answers once the file is there. */
   when: async (path) => {
     while (!existsSync(path)) await Bun.sleep(5);
