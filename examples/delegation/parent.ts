@@ -7,11 +7,11 @@
  */
 
 import {
+  canDelegate,
   closeSession,
   describeExit,
   describeRefusal,
   endWithSpawner,
-  isRegistered,
   launch,
   newId,
   openSession,
@@ -34,7 +34,7 @@ if (!run.ok) refuse(run.fault);
 const opened = await openSession({ run: run.value });
 if (!opened.ok) refuse(describeRefusal(opened.fault));
 const session = opened.value;
-if (!isRegistered(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");
+if (!canDelegate(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");
 endWithSpawner(session, { kind: "script" });
 
 const name = parseArtifactName("local/reviewer");

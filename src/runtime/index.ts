@@ -47,7 +47,6 @@ export {
   serveTask,
   type TaskEnd,
 } from "./delegation/serve-task.ts";
-export { type DelegateTask, delegateTask, type ToolDefinition } from "./delegation/tool.ts";
 export { createTrace, type Trace, type TraceEvent } from "./delegation/trace.ts";
 export type { SessionDirectories } from "./directories.ts";
 export {
@@ -76,10 +75,12 @@ export type { RuntimeManifest } from "./manifest.ts";
 export type { Output } from "./output.ts";
 export { describeRefusal, type Result, type StartRefusal } from "./result.ts";
 export { Secret } from "./secret.ts";
+export type { DelegateTask, ToolDefinition } from "./session/delegate-task.ts";
 export {
   announceReady,
+  canDelegate,
   closeSession,
-  isRegistered,
+  type DelegatingSession,
   openSession,
   type RegisteredSession,
   type Registration,

@@ -8,12 +8,12 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import {
   announceReady,
+  canDelegate,
   closeSession,
   commandEnvironment,
   type DoorUrl,
   describeRefusal,
   endWithSpawner,
-  isRegistered,
   launch,
   openSession,
   parseArtifactName,
@@ -102,7 +102,7 @@ async function chain(session: Session): Promise<void> {
 async function launchWorker(session: Session): Promise<void> {
   const name = parseArtifactName("local/worker");
   const version = parseArtifactVersion("0.1.0");
-  if (!name || !version || !isRegistered(session)) throw new Error("nothing can be launched from here");
+  if (!name || !version || !canDelegate(session)) throw new Error("nothing can be launched from here");
   const outcome = await launch(session, { name, version, contextId: "ctx_chain" });
   if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
 }

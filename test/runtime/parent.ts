@@ -3,7 +3,8 @@ import { join } from "node:path";
 import {
   type Clock,
   type Coordinates,
-  isRegistered,
+  canDelegate,
+  type DelegatingSession,
   type LaunchedChild,
   type LaunchOutcome,
   type LaunchRequest,
@@ -11,7 +12,6 @@ import {
   openSession,
   parseArtifactName,
   parseArtifactVersion,
-  type RegisteredSession,
   systemClock,
 } from "../../src/runtime/index.ts";
 import type { World } from "./world.ts";
@@ -33,7 +33,7 @@ export type LaunchHow = Partial<LaunchRequest> & {
 
 /** A parent session in the test's own process, and what it has written. */
 export interface TestParent {
-  readonly session: RegisteredSession;
+  readonly session: DelegatingSession;
   /** The parent's process environment. */
   readonly environment: Record<string, string>;
   /** Launches `local/worker`, whose program does as `mode` says (child-program.ts). */
@@ -82,7 +82,7 @@ export async function openParent(
     environment,
     output: { stdout: keep, stderr: keep },
   });
-  if (!opened.ok || !isRegistered(opened.value)) throw new Error(JSON.stringify(opened));
+  if (!opened.ok || !canDelegate(opened.value)) throw new Error(JSON.stringify(opened));
   const session = opened.value;
   const launchAs = (mode: string, how: LaunchHow = {}) => {
     const { clock = systemClock, environment: more, ...request } = how;

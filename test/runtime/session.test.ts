@@ -1,6 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import {
+  type ArtifactName,
+  canDelegate,
   closeSession,
   describeRefusal,
   openSession,
@@ -23,6 +25,8 @@ beforeAll(async () => {
   await world.publish("local/parent", "spawn: {allow: [local/worker]}");
   await world.publish("local/worker", "");
   await world.publish("local/broken", "spawn: {allow: no}");
+  await world.publish("local/twins", "spawn: {allow: [local/worker, local/other, murmur/worker]}");
+  await world.publish("local/unnamed", "spawn: {allow: [worker]}");
 });
 afterAll(() => world.stop());
 afterEach(async () => {
@@ -111,6 +115,56 @@ describe("who registers", () => {
     expect(again).toStartWith("E-RUN-019: local/worker@0.1.0 could not register: mur-roost at http://127");
     expect(again).toContain("this spawn approval has already been redeemed");
   });
+});
+
+describe("delegate-task", () => {
+  test("is the session's own, by the bare names that its manifest lists, in that order", async () => {
+    await world.publish(
+      "local/chief",
+      "spawn: {allow: [murmur/z, local/a, murmur/z], workdir_snapshot: [local/a]}",
+    );
+    const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
+    const opened = await open({ capsule: "local/chief", environment: { MURMUR_ROOST_URL: daemon.url } });
+    if (!opened.ok || !canDelegate(opened.value)) throw new Error("it may not delegate");
+    const { definition, capsules } = opened.value.delegateTask;
+    expect(definition).toMatchObject({
+      name: "delegate-task",
+      input_schema: {
+        type: "object",
+        properties: { capsule: { type: "string", enum: ["z", "a"] } },
+        required: ["capsule", "version", "task"],
+      },
+    });
+    expect(definition.description.match(/\S+(?= starts with a copy)/g)).toEqual(["a"]);
+    expect([...capsules]).toEqual([
+      ["z", "murmur/z"],
+      ["a", "local/a"],
+    ] as [string, ArtifactName][]);
+    await closeSession(opened.value, "complete");
+  });
+
+  test("is not there where the manifest lists nothing", async () => {
+    const opened = await open({ capsule: "local/worker" });
+    if (!opened.ok) throw new Error(describeRefusal(opened.fault));
+    expect(opened.value.delegateTask).toBeUndefined();
+    expect(canDelegate(opened.value)).toBe(false);
+    await closeSession(opened.value, "complete");
+  });
+
+  test.each([
+    ["local/twins", "'local/worker' and 'murmur/worker' are both 'worker' to a model; list only one of them"],
+    ["local/unnamed", "'worker' is no full name, <scope>/<name>"],
+  ])(
+    "refuses %s: a model could not name its capsules, and the daemon hears of no session",
+    async (capsule, why) => {
+      const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
+      const said = await refusal({ capsule, environment: { MURMUR_ROOST_URL: daemon.url } });
+      expect(said).toBe(
+        `E-MAN-003: manifest parse error: '${capsule}/0.1.0': capabilities.spawn.allow: ${why}`,
+      );
+      expect(daemon.received()).toBe("");
+    },
+  );
 });
 
 describe("what refuses the launch", () => {

@@ -7,7 +7,6 @@
 
 import { resolve } from "node:path";
 import { bareName } from "../../registry/artifact-name.ts";
-import { holdChildRecords } from "../child-files.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
 import { within } from "../clock.ts";
 import type { ChildDirectory } from "../directories.ts";
@@ -21,6 +20,7 @@ import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
 import { childCommand } from "./arguments.ts";
 import { CHILD_LIFELINE, type ChildProcess, describeExit, startProcess } from "./child-process.ts";
+import { holdChildRecords } from "./child-records.ts";
 import { endAll } from "./ending.ts";
 import type { LaunchFailureCause, LaunchOutcome, LaunchRequest } from "./outcome.ts";
 import { parseReadiness, type Readiness } from "./readiness.ts";
@@ -176,11 +176,11 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
 async function ready(launch: Launch, folder: ChildDirectory, started: Started): Promise<LaunchOutcome> {
   const { session, asked } = launch;
   const { process, delegationId, copy } = started;
-  const readiness = await awaitReadiness(launch, process);
-  if (!readiness.ok) {
+  const reported = await awaitReadiness(launch, process);
+  if (!reported.ok) {
     process.quieten();
     await endAll([process], session.clock);
-    const { cause, message } = readiness.fault;
+    const { cause, message } = reported.fault;
     // Of a child that was given up there is nothing to explain: the end of its pipe is not waited for.
     const lines = cause === "canceled" ? [] : await process.lastStderrLines();
     const words = lines.length === 0 ? "" : `\nlast lines of its standard error:\n${lines.join("\n")}`;
@@ -190,7 +190,7 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
       failure: { cause, message: `${message}${words}`, started: { delegationId, workdir: folder.path } },
     };
   }
-  const { sessionId, door, operatorToken, recordsDirectory } = readiness.value;
+  const { sessionId, door, operatorToken, recordsDirectory, letGoOfId } = reported.value;
   const records = holdChildRecords(session.directories.home, recordsDirectory, sessionId);
   process.share(operatorToken ? [operatorToken] : []);
   return {
@@ -213,12 +213,18 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
       release() {
         folder.close();
         if (records.ok) records.value.close();
+        letGoOfId();
       },
     },
   };
 }
 
-async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Result<Readiness, Failed>> {
+/** What a child said of itself, under an id that is no other's until it is let go. */
+interface Reported extends Readiness {
+  readonly letGoOfId: () => void;
+}
+
+async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Result<Reported, Failed>> {
   const { session, asked } = launch;
   const giveUp = abortOf(asked.signal);
   const first = await within(
@@ -242,8 +248,12 @@ async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Re
     return fault(failed("ended", asked, `${how} without a first line`));
   }
   const readiness = parseReadiness(first.value.text);
-  if (readiness.ok) return readiness;
-  return fault(failed(readiness.fault.kind, asked, `its first line ${readiness.fault.why}`));
+  if (!readiness.ok) {
+    return fault(failed(readiness.fault.kind, asked, `its first line ${readiness.fault.why}`));
+  }
+  const claimed = session.childSessions.claim(readiness.value.sessionId);
+  if (!claimed.ok) return fault(failed("taken-session-id", asked, `its first line ${claimed.fault}`));
+  return ok({ ...readiness.value, letGoOfId: claimed.value });
 }
 
 function failed(cause: LaunchFailureCause, asked: LaunchRequest, why: string): Failed {

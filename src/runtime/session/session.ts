@@ -18,6 +18,8 @@ import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../mani
 import { type Output, processOutput } from "../output.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import type { Secret } from "../secret.ts";
+import { type ChildSessions, createChildSessions } from "./child-sessions.ts";
+import { type DelegateTask, delegateTaskOf } from "./delegate-task.ts";
 import { createDiagnostics, type Diagnose } from "./diagnostics.ts";
 import { readGrant } from "./grant.ts";
 
@@ -45,6 +47,10 @@ export interface Session {
   readonly directories: SessionDirectories;
   /** Absent where nothing asks for one: no `capabilities.spawn.allow`, and no approval. */
   readonly registration: Registration | undefined;
+  /** The tool to offer to its model; absent where `capabilities.spawn.allow` is empty: there is no tool then. */
+  readonly delegateTask: DelegateTask | undefined;
+  /** The ids that its children go by. */
+  readonly childSessions: ChildSessions;
   /** Who started it, where a parent did. */
   readonly spawner: SpawnerHandle | undefined;
   readonly lifeline: HeldLifeline | undefined;
@@ -56,11 +62,18 @@ export interface Session {
   readonly diagnose: Diagnose;
 }
 
-/** A session that may ask for children. */
+/** A session that the daemon answers. */
 export type RegisteredSession = Session & { readonly registration: Registration };
 
 export function isRegistered(session: Session): session is RegisteredSession {
   return session.registration !== undefined;
+}
+
+/** A session that may have children: its manifest lists some. */
+export type DelegatingSession = RegisteredSession & { readonly delegateTask: DelegateTask };
+
+export function canDelegate(session: Session): session is DelegatingSession {
+  return isRegistered(session) && session.delegateTask !== undefined;
 }
 
 /**
@@ -109,6 +122,8 @@ export async function openSession(options: SessionOptions): Promise<Result<Sessi
     store,
     directories: directories.value,
     registration,
+    delegateTask: delegateTaskOf(manifest),
+    childSessions: createChildSessions(id, spawner.value?.sessionId),
     spawner: spawner.value,
     lifeline: lifeline.value,
     formationId: formationId.value,

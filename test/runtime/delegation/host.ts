@@ -10,11 +10,10 @@ import {
   completionPlugin,
   createCompletionDoor,
   createTaskDelegations,
+  type DelegatingSession,
   type DoorUrl,
-  delegateTask,
   newId,
   parseDoorUrl,
-  type RegisteredSession,
   type TaskDelegations,
   type TaskDelegationsOptions,
 } from "../../../src/runtime/index.ts";
@@ -23,7 +22,7 @@ import { createWorld, ROOMY, type World } from "../world.ts";
 
 export interface Host {
   readonly world: World;
-  readonly session: RegisteredSession;
+  readonly session: DelegatingSession;
   readonly door: CompletionDoor;
   readonly url: DoorUrl;
   /** The delegations of one more task of the session. */
@@ -41,9 +40,8 @@ export async function openHost(): Promise<Host> {
   const door = createCompletionDoor(session.id);
   const app = new Elysia().use(completionPlugin(door)).listen({ hostname: "127.0.0.1", port: 0 });
   const url = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
-  const tool = delegateTask(session.manifest);
-  if (!url || !tool.ok || !tool.value) throw new Error("no door or no tool");
-  const made = { session, tool: tool.value, door, doorUrl: url };
+  if (!url) throw new Error("no door");
+  const made = { session, door, doorUrl: url };
   let read = 0;
   return {
     world,
