@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskDelegations } from "../../../src/runtime/index.ts";
 import { until } from "../../kit/until.ts";
@@ -12,9 +12,7 @@ beforeAll(async () => {
   host = await openHost();
 }, 60_000);
 afterAll(() => host.stop());
-beforeEach(() => {
-  if (existsSync(join(host.session.directories.records.path, "trace.jsonl"))) host.trace();
-});
+beforeEach(() => void host.trace());
 
 const recordOf = (child: Started) => readRecordOf(host.world.home, child);
 

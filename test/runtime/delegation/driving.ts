@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskDelegations, TaskDelegationsOptions } from "../../../src/runtime/index.ts";
 import type { Host } from "./host.ts";
+import type { Misdeeds } from "./worker-misdeeds.ts";
 
 /** What a call that started something gave the model. */
 export interface Started {
@@ -16,6 +17,11 @@ export async function started(task: TaskDelegations, what: string): Promise<Star
   const result = await task.call({ capsule: "worker", version: "0.1.0", task: what });
   if (result.kind !== "started") throw new Error(result.text);
   return JSON.parse(result.text);
+}
+
+/** The task of a worker that does as the plan says. */
+export function misdeed(plan: Misdeeds): string {
+  return `misdeed:${JSON.stringify(plan)}`;
 }
 
 /** Where a child that keeps the contract has its records. */
@@ -66,7 +72,7 @@ export interface Block {
 export function blocksOf(text: string): Block[] {
   const blocks: Block[] = [];
   const block =
-    /\[delegate-task\] delegation (\S+) to worker@0\.1\.0 ended (\w+):\n<untrusted-content source=delegation:worker>\n([^]*?)\n<\/untrusted-content>(?:\n\n|$)/y;
+    /\[delegate-task\] delegation (\S+) to worker@0\.1\.0 ended (\w+):\n<untrusted-content source=delegation:worker>\n([\s\S]*?)\n<\/untrusted-content>(?:\n\n|$)/y;
   for (let at = 0; at < text.length; at = block.lastIndex) {
     block.lastIndex = at;
     const [, delegationId = "", status = "", body = ""] = block.exec(text) ?? [];
