@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskDelegations } from "../../../src/runtime/index.ts";
 import { until } from "../../kit/until.ts";
 import { openDescriptors, processesOf } from "../world.ts";
+import { delegate as delegateIn, recordOf as readRecordOf, type Started, started } from "./driving.ts";
 import { type Host, openHost } from "./host.ts";
 
 let host: Host;
@@ -11,42 +12,14 @@ beforeAll(async () => {
   host = await openHost();
 }, 60_000);
 afterAll(() => host.stop());
-beforeEach(() => {
-  if (existsSync(join(host.session.directories.records.path, "trace.jsonl"))) host.trace();
-});
+beforeEach(() => void host.trace());
 
-interface Started {
-  readonly delegation_id: string;
-  readonly session_id: string;
-  readonly child_workdir: string;
-}
-
-async function started(task: TaskDelegations, what: string): Promise<Started> {
-  const result = await task.call({ capsule: "worker", version: "0.1.0", task: what });
-  if (result.kind !== "started") throw new Error(result.text);
-  return JSON.parse(result.text);
-}
-
-function recordOf(child: Started): Record<string, unknown> {
-  const path = join(
-    host.world.home,
-    ".murmur",
-    "records",
-    child.child_workdir.slice(1),
-    child.session_id,
-    "completion.json",
-  );
-  return JSON.parse(readFileSync(path, "utf8"));
-}
+const recordOf = (child: Started) => readRecordOf(host.world.home, child);
 
 /** One delegation, waited for: what the model reads, what was said meanwhile, and what stands afterwards. */
 async function delegate(what: string) {
-  const task = host.task();
-  const child = await started(task, what);
-  const said: string[] = [];
-  const settled = await task.settle({ kind: "finished", turnsLeft: 1 }, (status) => said.push(status));
-  if (settled.kind !== "continue") throw new Error(settled.kind);
-  return { child, text: settled.text, said, record: recordOf(child), trace: host.trace() };
+  const told = await delegateIn(host, what);
+  return { ...told, record: recordOf(told.child), trace: host.trace() };
 }
 
 describe("an answer reaches the task that delegated", () => {

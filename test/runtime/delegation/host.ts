@@ -1,6 +1,6 @@
 /** A delegating session in the test's own process, its door listening, and real workers below it. */
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Elysia } from "elysia";
@@ -17,6 +17,7 @@ import {
   type TaskDelegations,
   type TaskDelegationsOptions,
 } from "../../../src/runtime/index.ts";
+import { type ManualClock, manualClock } from "../../kit/manual-clock.ts";
 import { openParent } from "../parent.ts";
 import { createWorld, ROOMY, type World } from "../world.ts";
 
@@ -27,14 +28,17 @@ export interface Host {
   readonly url: DoorUrl;
   /** The delegations of one more task of the session. */
   task(more?: Partial<TaskDelegationsOptions>): TaskDelegations;
+  /** One on a clock of its own. */
+  clocked(): { readonly clock: ManualClock; readonly task: TaskDelegations };
   /** The lines of its trace since it was last asked. */
   trace(): Record<string, unknown>[];
   written(): string;
   stop(): Promise<void>;
 }
 
-export async function openHost(): Promise<Host> {
-  const world = await createWorld(ROOMY);
+/** `flags` are the daemon's; a worker whose `CHILD_MODE` is set reports itself as that says (worker-program.ts). */
+export async function openHost(flags: readonly string[] = ROOMY): Promise<Host> {
+  const world = await createWorld(flags);
   const parent = await openParent(world, await workerBinary());
   const { session } = parent;
   const door = createCompletionDoor(session.id);
@@ -42,18 +46,23 @@ export async function openHost(): Promise<Host> {
   const url = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
   if (!url) throw new Error("no door");
   const made = { session, door, doorUrl: url };
+  const task = (more: Partial<TaskDelegationsOptions> = {}) =>
+    createTaskDelegations({ ...made, taskId: newId("tsk"), contextId: newId("ctx"), ...more });
   let read = 0;
   return {
     world,
     session,
     door,
     url,
-    task: (more = {}) =>
-      createTaskDelegations({ ...made, taskId: newId("tsk"), contextId: newId("ctx"), ...more }),
+    task,
+    clocked() {
+      const clock = manualClock(Date.now());
+      return { clock, task: task({ session: { ...session, clock } }) };
+    },
     trace() {
-      const lines = readFileSync(join(session.directories.records.path, "trace.jsonl"), "utf8")
-        .trimEnd()
-        .split("\n");
+      const path = join(session.directories.records.path, "trace.jsonl");
+      if (!existsSync(path)) return [];
+      const lines = readFileSync(path, "utf8").trimEnd().split("\n");
       const since = lines.slice(read).map((line) => JSON.parse(line));
       read = lines.length;
       return since;

@@ -11,10 +11,12 @@ import {
   serveTask,
   type TaskEnd,
 } from "../../../src/runtime/index.ts";
+import { allowTracing } from "./tracer.ts";
+import { liesOnReadiness, misbehave } from "./worker-misdeeds.ts";
 
 const run = parseRunArguments(process.argv.slice(2));
 if (!run.ok) throw new Error(run.fault);
-const opened = await openSession({ run: run.value });
+const opened = await openSession({ run: run.value, ...liesOnReadiness(process.env.CHILD_MODE) });
 if (!opened.ok) throw new Error(describeRefusal(opened.fault));
 const session = opened.value;
 const records = session.directories.records.path;
@@ -63,6 +65,16 @@ const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<Tas
     writeFileSync(join(records, "completion.json"), JSON.stringify(record));
     process.exit(1);
   },
+  /** Answers, but only when it is told to stop. */
+  late: async (text, signal) => {
+    await forever(text, signal);
+    return { status: "ok", answer: text };
+  },
+  traceable: (text, signal) => {
+    allowTracing();
+    return forever(text, signal);
+  },
+  misdeed: (plan, signal) => misbehave(session, JSON.parse(plan), signal),
   forever,
   /** As good as hung: nothing but SIGKILL moves it, and its door takes requests that it does not answer. */
   stop: async (detail, signal) => {
