@@ -88,16 +88,18 @@ export async function call(asked: RpcCall, clock: Clock): Promise<RpcReply> {
     },
     clock,
   );
-  if (reply.kind === "failed") {
-    return { ...reply, reason: redact(reply.reason, asked.token ? [asked.token] : []) };
-  }
-  return readReply(reply);
+  const read = reply.kind === "failed" ? reply : readReply(reply);
+  const secrets = asked.token ? [asked.token] : [];
+  // A door may quote what it was sent.
+  if (read.kind === "failed") return { ...read, reason: redact(read.reason, secrets) };
+  return read.kind === "error" ? { ...read, message: redact(read.message, secrets) } : read;
 }
 
 function readReply({ status, body }: Extract<HttpExchange, { kind: "answered" }>): RpcReply {
   const fields = parseJsonObject(body);
   const error = objectIn(fields?.error);
   const message = stringIn(error?.message);
+  // Whatever answers with such a status stands before the door: nothing reached it.
   if (status < 200 || status > 299) {
     return { kind: "failed", reason: message ?? `it answered with status ${status}` };
   }
