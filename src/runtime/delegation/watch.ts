@@ -1,5 +1,6 @@
 /** One delegation from the moment its child holds its task to its close: watched, ended where it must be, reported once. */
 
+import { setImmediate as turn } from "node:timers/promises";
 import { within } from "../clock.ts";
 import { describeExit } from "../launch/child-process.ts";
 import { endAll, GRACE_MS } from "../launch/ending.ts";
@@ -60,15 +61,12 @@ export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDe
   const asked = Promise.withResolvers<Next>();
   const deadline = Promise.withResolvers<Next>();
   const backstop = Promise.withResolvers<"backstop">();
-  const sinceReady = clock.elapsed() - child.readyAt;
-  const watchMs = watchSecs * 1000 - sinceReady;
-  const stopDeadline = clock.after(Math.max(0, watchMs), () => deadline.resolve({ kind: "deadline" }));
-  const stopBackstop = clock.after(Math.max(0, watchMs + BACKSTOP_EXTRA_SECS * 1000), () =>
-    backstop.resolve("backstop"),
-  );
-  const claim = { abandoned: false };
+  const watchMs = watchLeftMs(watching);
+  const stopDeadline = clock.after(watchMs, () => deadline.resolve({ kind: "deadline" }));
+  const stopBackstop = clock.after(watchMs + BACKSTOP_EXTRA_SECS * 1000, () => backstop.resolve("backstop"));
+  const claim: Claim = { abandoned: false };
 
-  const live = async (): Promise<ClosedDelegation | undefined> => {
+  const live = async (): Promise<Verdict | undefined> => {
     const exited = child.exited.then((): Next => ({ kind: "exited" }));
     for (;;) {
       // The order decides between what has happened at once: a child that is gone keeps its own outcome.
@@ -83,10 +81,11 @@ export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDe
           return closeEnded(watching, claim, arrival, { byTask: false, reason: pastDeadline(watchSecs) });
         case "arrived": {
           const settled = Promise.race([exited, asked.promise, deadline.promise]);
-          await within(clock, EXIT_AFTER_COMPLETION_MS, settled);
+          const then = await within(clock, EXIT_AFTER_COMPLETION_MS, settled);
           if (claim.abandoned) return undefined;
+          if (then !== "late" && then.value.kind === "exited") return closeExited(watching, claim);
           const left = recordOf(watching);
-          if (left) return closeReceived(watching, left);
+          if (left) return closeReceived(watching, claim, left);
           // A post without a record is no outcome: anything on loopback can make one.
           arrival.again();
           break;
@@ -99,13 +98,20 @@ export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDe
 
   const closed = (async () => {
     const first = await Promise.race([live(), backstop.promise]);
-    const over = first === "backstop" || !first ? await closeAtBackstop(watching, claim) : first;
+    const verdict = first === "backstop" || !first ? await closeAtBackstop(watching, claim, arrival) : first;
+    // An outcome that is there is read to its end, however long its answer is.
     stopDeadline();
     stopBackstop();
+    const over = await reported(watching, verdict);
     child.release();
     return over;
   })();
   return { identity, closed, end: (reason) => asked.resolve({ kind: "end", reason }) };
+}
+
+/** What is left of the child watch, in milliseconds; it counts from readiness. */
+export function watchLeftMs({ session, child, watchSecs }: Watching): number {
+  return Math.max(0, watchSecs * 1000 - (session.clock.elapsed() - child.readyAt));
 }
 
 /** Why a child was ended at its deadline. */
@@ -154,137 +160,142 @@ export function recordOf(watching: Measured & Pick<Watching, "identity">): Compl
     : undefined;
 }
 
+/** Set once nothing more is waited for: the child's folders may be let go of at any moment. */
+interface Claim {
+  abandoned: boolean;
+}
+
+/** What a delegation came to; its record stands where there can be one. */
+interface Verdict {
+  /** Its launcher ended it, for `reason`. */
+  readonly terminated?: true;
+  readonly reason: string | null;
+  /** What its task is told in the place of the record's detail. */
+  readonly detail?: string;
+}
+
 /** The child ended by itself: its own record, delivered once more where it was not; or `crashed`. */
-async function closeExited(
-  watching: Watching,
-  claim: { abandoned: boolean },
-): Promise<ClosedDelegation | undefined> {
-  const { door, child } = watching;
+async function closeExited(watching: Watching, claim: Claim): Promise<Verdict | undefined> {
+  const { door, child, identity } = watching;
   const left = recordOf(watching);
-  if (left) {
-    if (!left.delivered) await report(watching, { ...left }, true);
-    return received(watching);
-  }
+  if (left) return keep(watching, left);
   const how = await howItEnded(child);
   if (claim.abandoned) return undefined;
-  const crashed: Report = {
-    status: "crashed",
-    durationMs: durationOf(watching),
-    detail: how,
-    reportedBy: "launcher",
-  };
-  await report(watching, crashed, true);
-  door.received(watching.identity.delegationId);
-  return reported(watching, how.split("\n")[0] ?? how);
+  await report(watching, { status: "crashed", detail: how }, true);
+  door.received(identity.delegationId);
+  return { reason: how.split("\n")[0] ?? how };
 }
 
 /** Its completion arrived and its record is there; it only did not exit. */
-async function closeReceived(watching: Watching, left: CompletionRecord): Promise<ClosedDelegation> {
+async function closeReceived(
+  watching: Watching,
+  claim: Claim,
+  left: CompletionRecord,
+): Promise<Verdict | undefined> {
   await endAll([watching.child], watching.session.clock);
+  if (claim.abandoned) return undefined;
   // A child that was still there may have spoilt the record that it had left.
-  if (!recordOf(watching)) await report(watching, { ...left }, false);
-  return received(watching);
+  return keep(watching, recordOf(watching) ?? { ...left, delivered: false });
 }
 
-function received(watching: Watching): Promise<ClosedDelegation> {
+/** The record that the child left is its outcome; it is delivered once more where it was not. */
+async function keep(watching: Watching, left: CompletionRecord): Promise<Verdict> {
+  if (!left.delivered) await report(watching, left, true);
   watching.door.received(watching.identity.delegationId);
-  return reported(watching, null);
+  return { reason: null };
 }
 
 /** Ended on purpose: at its deadline, whose outcome is posted, or by its task, whose outcome is posted to nobody. */
 async function closeEnded(
   watching: Watching,
-  claim: { abandoned: boolean },
+  claim: Claim,
   arrival: Arrival,
   why: { readonly byTask: boolean; readonly reason: string },
-): Promise<ClosedDelegation | undefined> {
+): Promise<Verdict | undefined> {
   const { session, door, child, identity } = watching;
+  const { byTask, reason } = why;
   const left = arrival.any() ? recordOf(watching) : undefined;
-  if (left) return closeReceived(watching, left);
+  if (left) return closeReceived(watching, claim, left);
   door.ending(identity.delegationId);
   await endAll([child], session.clock);
-  const detail = why.byTask ? ENDED_BY_PARENT : `${why.reason}\n${await howItEnded(child)}`;
+  const detail = byTask ? ENDED_BY_PARENT : `${reason}\n${await howItEnded(child)}`;
   if (claim.abandoned) return undefined;
-  const terminated: Report = {
-    status: "terminated",
-    durationMs: durationOf(watching),
-    detail,
-    reportedBy: "launcher",
-  };
-  if (!why.byTask) door.await(identity.delegationId, () => {});
-  await report(watching, terminated, !why.byTask);
-  if (why.byTask) door.forget(identity.delegationId);
+  if (!byTask) door.await(identity.delegationId, () => {});
+  await report(watching, { status: "terminated", detail }, !byTask);
+  if (byTask) door.forget(identity.delegationId);
   else door.received(identity.delegationId);
-  return reported(watching, why.reason);
+  return { terminated: true, reason };
 }
 
 /** Nothing of the above came to an end: a child that not even SIGKILL ended, as a rule. */
-async function closeAtBackstop(watching: Watching, claim: { abandoned: boolean }): Promise<ClosedDelegation> {
+async function closeAtBackstop(watching: Watching, claim: Claim, arrival: Arrival): Promise<Verdict> {
   claim.abandoned = true;
   const { session, door, child, identity, watchSecs } = watching;
+  const left = arrival.any() ? recordOf(watching) : undefined;
+  if (left) return keep(watching, left);
   const reason = `no outcome reached the delegating task within ${watchSecs + BACKSTOP_EXTRA_SECS}s of this sub-capsule starting`;
   door.ending(identity.delegationId);
   await within(session.clock, GRACE_MS + 1_000, endAll([child], session.clock));
-  const terminated: Report = {
-    status: "terminated",
-    durationMs: durationOf(watching),
-    detail: ENDED_BY_PARENT,
-    reportedBy: "launcher",
-  };
-  await report(watching, terminated, false);
+  await report(watching, { status: "terminated", detail: ENDED_BY_PARENT }, false);
   door.forget(identity.delegationId);
-  return reported(watching, reason, { detail: reason });
+  return { terminated: true, reason, detail: reason };
 }
 
-/** Ends a child that never came to hold its task, and records that. */
+/**
+ * Closes a delegation whose child never came to hold its task: ends the child, whose record is then its launcher's
+ * whatever it says of itself; one that had ended by itself keeps its own.
+ */
 export async function abandon(watching: Watching): Promise<void> {
   const { session, door, child, identity } = watching;
-  door.ending(identity.delegationId);
-  await endAll([child], session.clock);
-  if (!recordOf(watching)) {
-    const durationMs = durationOf(watching);
-    await report(
-      watching,
-      { status: "terminated", durationMs, detail: ENDED_BY_PARENT, reportedBy: "launcher" },
-      false,
-    );
+  const gone = await Promise.race([child.exited.then(() => true), turn(false)]);
+  if (gone) {
+    await closeExited(watching, { abandoned: false });
+  } else {
+    door.ending(identity.delegationId);
+    await endAll([child], session.clock);
+    await report(watching, { status: "terminated", detail: ENDED_BY_PARENT }, false);
   }
   door.forget(identity.delegationId);
   child.release();
 }
 
-async function report(watching: Watching, what: Report, posted: boolean): Promise<void> {
+type Reported = CompletionRecord | Pick<Report, "status" | "detail">;
+
+/** Records what the child left, or what its launcher says of its end. */
+async function report(watching: Watching, what: Reported, posted: boolean): Promise<void> {
   const { session, door, child, identity } = watching;
   if (!child.records.ok) return;
   await reportCompletion({
     identity,
-    report: what,
+    report: { durationMs: durationOf(watching), reportedBy: "launcher", ...what },
     records: child.records.value.descriptor,
     diagnose: session.diagnose,
     ...(posted && { post: postInProcess(door, session.id) }),
   });
 }
 
-/** What the task is told, from the record as it stands now: without a readable one, only the reason. */
-async function reported(
-  watching: Watching,
-  reason: string | null,
-  told?: { readonly detail: string },
-): Promise<ClosedDelegation> {
+/**
+ * What the task is told, from the record as it stands now: without a readable one, only the reason. That its launcher
+ * ended the child needs no record: the trace says so, for the very reason.
+ */
+async function reported(watching: Watching, verdict: Verdict): Promise<ClosedDelegation> {
   const { session, child, identity } = watching;
+  const { terminated, reason } = verdict;
   const record = recordOf(watching);
   if (!record || !child.records.ok) {
     const why = child.records.ok ? "its completion.json could not be written" : child.records.fault;
     const known = reason ?? describeExit(await child.exited);
     const sentence = `no record of how it ended can be read: ${why}; what its launcher saw: ${known}`;
-    return { identity, ended: { kind: "unknown", reason: sentence }, outcome: "unknown", reason: sentence };
+    const ended: Ended = { kind: "unknown", reason: sentence };
+    return terminated
+      ? { identity, ended, outcome: "terminated", reason }
+      : { identity, ended, outcome: "unknown", reason: sentence };
   }
   const answer = await readAnswer(child.records.value.descriptor, {
     runtime: session.directories.runtime.descriptor,
     delegationId: identity.delegationId,
   });
-  const { status, durationMs } = record;
-  const { detail } = told ?? record;
+  const { status, durationMs, detail } = { ...record, ...(verdict.detail && { detail: verdict.detail }) };
   return {
     identity,
     ended: { kind: "recorded", status, durationMs, detail, answer },
