@@ -8,8 +8,13 @@ import { cutText } from "./utf8.ts";
 export const COMPLETION_STATUSES = ["ok", "error", "crashed", "terminated"] as const;
 export type CompletionStatus = (typeof COMPLETION_STATUSES)[number];
 
-/** The longest `detail`, in bytes; what is cut is marked. */
+/** The longest `detail`, in bytes. */
 const MAX_DETAIL_BYTES = 2_000;
+
+/** A detail as it is recorded and posted; what is cut is marked. */
+export function cutDetail(detail: string | undefined): string | undefined {
+  return detail === undefined ? undefined : cutText(detail, MAX_DETAIL_BYTES);
+}
 
 /** How a delegation ended, and who says so. */
 export interface Report {
@@ -31,7 +36,8 @@ export interface CompletionRecord extends Report, Delivery {}
 
 /** The record's file: pretty JSON and a newline, absent keys left out. */
 export function formatRecord(identity: DelegationIdentity, record: CompletionRecord): string {
-  const { detail, resultPath, deliveryError } = record;
+  const { resultPath, deliveryError } = record;
+  const detail = cutDetail(record.detail);
   const fields = {
     delegation_id: identity.delegationId,
     capsule_name: bareName(identity.name),
@@ -41,7 +47,7 @@ export function formatRecord(identity: DelegationIdentity, record: CompletionRec
     ...(resultPath !== undefined && { result_path: resultPath }),
     workdir: identity.workdir,
     duration_ms: record.durationMs,
-    ...(detail !== undefined && { detail: cutText(detail, MAX_DETAIL_BYTES) }),
+    ...(detail !== undefined && { detail }),
     reported_by: record.reportedBy,
     delivered: record.delivered,
     ...(deliveryError !== undefined && { delivery_error: deliveryError }),
@@ -64,12 +70,11 @@ export function parseRecord(
     return undefined;
   const status = COMPLETION_STATUSES.find((known) => known === fields.status);
   if (!status) return undefined;
-  const detail = stringIn(fields.detail);
   return {
     status,
     durationMs: isDuration(fields.duration_ms) ? fields.duration_ms : durationMs,
     resultPath: stringIn(fields.result_path),
-    detail: detail === undefined ? undefined : cutText(detail, MAX_DETAIL_BYTES),
+    detail: cutDetail(stringIn(fields.detail)),
     reportedBy: fields.reported_by === "launcher" ? "launcher" : "child",
     delivered: fields.delivered === true,
     deliveryError: stringIn(fields.delivery_error),

@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { SpawnerHandle } from "../handle.ts";
 import { type Descriptor, describeError } from "../posix.ts";
 import { call, userMessage } from "./a2a.ts";
-import type { Delivery, Report } from "./completion.ts";
+import { cutDetail, type Delivery, type Report } from "./completion.ts";
 import {
   ADDRESSEE_HEADER,
   COMPLETION_ORIGIN,
@@ -50,7 +50,8 @@ export async function reportCompletion(reporting: Reporting): Promise<Delivery> 
 }
 
 async function record({ identity, report, records, diagnose }: Reporting, delivery: Delivery): Promise<void> {
-  const written = await writeRecord(records, identity, { ...report, ...delivery });
+  // What is reported may be a record, with the fault of an earlier delivery in it.
+  const written = await writeRecord(records, identity, { ...report, deliveryError: undefined, ...delivery });
   if (written.ok) return;
   diagnose(
     `completion.json of delegation ${identity.delegationId} could not be written: ${describeError(written.fault)}`,
@@ -63,12 +64,13 @@ export function postToDoor(handle: SpawnerHandle, clock: Clock): Post | undefine
   if (!url) return undefined;
   return async (identity, report) => {
     const result = report.resultPath === undefined ? "" : `\nresult_path: ${report.resultPath}`;
+    const said = notice(identity, { ...report, detail: cutDetail(report.detail) });
     const reply = await call(
       {
         door: url,
         id: delegationId,
         method: "SendMessage",
-        params: userMessage(`msg_completion_${delegationId}`, `${notice(identity, report)}${result}`),
+        params: userMessage(`msg_completion_${delegationId}`, `${said}${result}`),
         headers: {
           [ORIGIN_HEADER]: COMPLETION_ORIGIN,
           [DELEGATION_HEADER]: delegationId,

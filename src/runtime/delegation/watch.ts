@@ -53,6 +53,14 @@ type Next =
   | { readonly kind: "deadline" }
   | { readonly kind: "arrived" };
 
+/** Who closes a delegation: what goes on while its child is being ended, or the backstop. */
+interface Claim {
+  /** The backstop did; the child's folders are let go. */
+  abandoned: boolean;
+  /** The record that was there when its completion arrived: its outcome, whatever becomes of its child. */
+  received?: CompletionRecord;
+}
+
 /** Watches a delegation. Its door has to be told of `arrived` before the child can post: see `awaitCompletion`. */
 export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDelegation {
   const { session, child, watchSecs, identity } = watching;
@@ -66,7 +74,7 @@ export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDe
   const stopBackstop = clock.after(Math.max(0, watchMs + BACKSTOP_EXTRA_SECS * 1000), () =>
     backstop.resolve("backstop"),
   );
-  const claim = { abandoned: false };
+  const claim: Claim = { abandoned: false };
 
   const live = async (): Promise<ClosedDelegation | undefined> => {
     const exited = child.exited.then((): Next => ({ kind: "exited" }));
@@ -86,7 +94,7 @@ export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDe
           await within(clock, EXIT_AFTER_COMPLETION_MS, settled);
           if (claim.abandoned) return undefined;
           const left = recordOf(watching);
-          if (left) return closeReceived(watching, left);
+          if (left) return closeReceived(watching, claim, left);
           // A post without a record is no outcome: anything on loopback can make one.
           arrival.again();
           break;
@@ -151,10 +159,7 @@ export function recordOf(watching: Watching): CompletionRecord | undefined {
 }
 
 /** The child ended by itself: its own record, delivered once more where it was not; or `crashed`. */
-async function closeExited(
-  watching: Watching,
-  claim: { abandoned: boolean },
-): Promise<ClosedDelegation | undefined> {
+async function closeExited(watching: Watching, claim: Claim): Promise<ClosedDelegation | undefined> {
   const { door, child } = watching;
   const left = recordOf(watching);
   if (left) {
@@ -175,10 +180,19 @@ async function closeExited(
 }
 
 /** Its completion arrived and its record is there; it only did not exit. */
-async function closeReceived(watching: Watching, left: CompletionRecord): Promise<ClosedDelegation> {
+async function closeReceived(
+  watching: Watching,
+  claim: Claim,
+  left: CompletionRecord,
+): Promise<ClosedDelegation | undefined> {
+  claim.received = left;
   await endAll([watching.child], watching.session.clock);
+  return claim.abandoned ? undefined : keepReceived(watching, left);
+}
+
+async function keepReceived(watching: Watching, left: CompletionRecord): Promise<ClosedDelegation> {
   // A child that was still there may have spoilt the record that it had left.
-  if (!recordOf(watching)) await report(watching, { ...left }, false);
+  if (!recordOf(watching)) await report(watching, { ...left }, true);
   return received(watching);
 }
 
@@ -190,13 +204,13 @@ function received(watching: Watching): Promise<ClosedDelegation> {
 /** Ended on purpose: at its deadline, whose outcome is posted, or by its task, whose outcome is posted to nobody. */
 async function closeEnded(
   watching: Watching,
-  claim: { abandoned: boolean },
+  claim: Claim,
   arrival: Arrival,
   why: { readonly byTask: boolean; readonly reason: string },
 ): Promise<ClosedDelegation | undefined> {
   const { session, door, child, identity } = watching;
   const left = arrival.any() ? recordOf(watching) : undefined;
-  if (left) return closeReceived(watching, left);
+  if (left) return closeReceived(watching, claim, left);
   door.ending(identity.delegationId);
   await endAll([child], session.clock);
   const detail = why.byTask ? ENDED_BY_PARENT : `${why.reason}\n${await howItEnded(child)}`;
@@ -215,8 +229,9 @@ async function closeEnded(
 }
 
 /** Nothing of the above came to an end: a child that not even SIGKILL ended, as a rule. */
-async function closeAtBackstop(watching: Watching, claim: { abandoned: boolean }): Promise<ClosedDelegation> {
+async function closeAtBackstop(watching: Watching, claim: Claim): Promise<ClosedDelegation> {
   claim.abandoned = true;
+  if (claim.received) return keepReceived(watching, claim.received);
   const { session, door, child, identity, watchSecs } = watching;
   const reason = `no outcome reached the delegating task within ${watchSecs + BACKSTOP_EXTRA_SECS}s of this sub-capsule starting`;
   door.ending(identity.delegationId);
