@@ -11,6 +11,8 @@ export interface World {
   /** What the daemon judges. */
   readonly registry: string;
   readonly roostUrl: string;
+  /** Of the daemon. */
+  readonly roostPid: number;
   /** Publishes a capsule; `capabilities` is YAML below that key, in flow style. */
   publish(name: string, capabilities: string, store?: string): Promise<void>;
   stop(): Promise<void>;
@@ -31,6 +33,7 @@ export async function createWorld(flags: readonly string[] = [], { apart = false
     registry,
     workdir,
     roostUrl: daemon.url,
+    roostPid: daemon.pid,
     async publish(name, capabilities, store = host.registry) {
       await publishCapsule(store, name, `capabilities: {${capabilities}}\n`);
     },

@@ -54,6 +54,14 @@ type Next =
   | { readonly kind: "deadline" }
   | { readonly kind: "arrived" };
 
+/** Who closes a delegation: what goes on while its child is being ended, or the backstop. */
+interface Claim {
+  /** The backstop did; the child's folders are let go. */
+  abandoned: boolean;
+  /** The record that was there when its completion arrived: its outcome, whatever becomes of its child. */
+  received?: CompletionRecord;
+}
+
 /** Watches a delegation. Its door has to be told of `arrived` before the child can post: see `awaitCompletion`. */
 export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDelegation {
   const { session, child, watchSecs, identity } = watching;
@@ -98,7 +106,7 @@ export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDe
 
   const closed = (async () => {
     const first = await Promise.race([live(), backstop.promise]);
-    const verdict = first === "backstop" || !first ? await closeAtBackstop(watching, claim, arrival) : first;
+    const verdict = first === "backstop" || !first ? await closeAtBackstop(watching, claim) : first;
     // An outcome that is there is read to its end, however long its answer is.
     stopDeadline();
     stopBackstop();
@@ -160,11 +168,6 @@ export function recordOf(watching: Measured & Pick<Watching, "identity">): Compl
     : undefined;
 }
 
-/** Set once nothing more is waited for: the child's folders may be let go of at any moment. */
-interface Claim {
-  abandoned: boolean;
-}
-
 /** What a delegation came to; its record stands where there can be one. */
 interface Verdict {
   /** Its launcher ended it, for `reason`. */
@@ -192,8 +195,12 @@ async function closeReceived(
   claim: Claim,
   left: CompletionRecord,
 ): Promise<Verdict | undefined> {
+  claim.received = left;
   await endAll([watching.child], watching.session.clock);
-  if (claim.abandoned) return undefined;
+  return claim.abandoned ? undefined : keepReceived(watching, left);
+}
+
+function keepReceived(watching: Watching, left: CompletionRecord): Promise<Verdict> {
   // A child that was still there may have spoilt the record that it had left.
   return keep(watching, recordOf(watching) ?? { ...left, delivered: false });
 }
@@ -228,11 +235,10 @@ async function closeEnded(
 }
 
 /** Nothing of the above came to an end: a child that not even SIGKILL ended, as a rule. */
-async function closeAtBackstop(watching: Watching, claim: Claim, arrival: Arrival): Promise<Verdict> {
+async function closeAtBackstop(watching: Watching, claim: Claim): Promise<Verdict> {
   claim.abandoned = true;
+  if (claim.received) return keepReceived(watching, claim.received);
   const { session, door, child, identity, watchSecs } = watching;
-  const left = arrival.any() ? recordOf(watching) : undefined;
-  if (left) return keep(watching, left);
   const reason = `no outcome reached the delegating task within ${watchSecs + BACKSTOP_EXTRA_SECS}s of this sub-capsule starting`;
   door.ending(identity.delegationId);
   await within(session.clock, GRACE_MS + 1_000, endAll([child], session.clock));

@@ -4,7 +4,13 @@ import { join } from "node:path";
 import type { TaskDelegations } from "../../../src/runtime/index.ts";
 import { until } from "../../kit/until.ts";
 import { openDescriptors, processesOf } from "../world.ts";
-import { delegate as delegateIn, recordOf as readRecordOf, type Started, started } from "./driving.ts";
+import {
+  delegate as delegateIn,
+  misdeed,
+  recordOf as readRecordOf,
+  type Started,
+  started,
+} from "./driving.ts";
 import { type Host, openHost } from "./host.ts";
 
 let host: Host;
@@ -111,6 +117,20 @@ describe("a child that fails", () => {
     const { text, record } = await delegate("recorded");
     expect(text).toContain("ended ok:");
     expect(record).toMatchObject({ status: "ok", reported_by: "child", delivered: true });
+  });
+
+  test("without having delivered its record leaves no fault in it, once its launcher has", async () => {
+    const refused = { delivered: false, delivery_error: "connect ECONNREFUSED" };
+    const { record } = await delegate(misdeed({ record: refused, lastly: { exit: 0 } }));
+    expect(record).toMatchObject({ status: "ok", reported_by: "child", delivered: true });
+    expect(record).not.toHaveProperty("delivery_error");
+  });
+
+  test("at length is cut, and reports nevertheless by itself", async () => {
+    const { text, record } = await delegate(`fail:${"a line\n".repeat(20_000)}`);
+    expect(text).toContain(" […]\nresult: none");
+    expect(record).toMatchObject({ status: "error", reported_by: "child", delivered: true });
+    expect(host.written()).not.toContain("was not delivered");
   });
 
   test("with another's record has crashed", async () => {

@@ -21,19 +21,41 @@ import { type ManualClock, manualClock } from "../../kit/manual-clock.ts";
 import { openParent } from "../parent.ts";
 import { createWorld, ROOMY, type World } from "../world.ts";
 
-export interface Host {
-  readonly world: World;
-  readonly session: DelegatingSession;
+/** A session's door, listening, and the tasks that delegate. */
+export interface ServedDelegations {
   readonly door: CompletionDoor;
   readonly url: DoorUrl;
   /** The delegations of one more task of the session. */
   task(more?: Partial<TaskDelegationsOptions>): TaskDelegations;
+  stop(): Promise<void>;
+}
+
+/** @param port 0 is a free one */
+export function serveDelegations(session: DelegatingSession, port: number): ServedDelegations {
+  const door = createCompletionDoor(session.id);
+  const app = new Elysia()
+    .use(completionPlugin(door))
+    .listen({ hostname: "127.0.0.1", port, reusePort: false });
+  const url = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
+  if (!url) throw new Error("no door");
+  const made = { session, door, doorUrl: url };
+  return {
+    door,
+    url,
+    task: (more = {}) =>
+      createTaskDelegations({ ...made, taskId: newId("tsk"), contextId: newId("ctx"), ...more }),
+    stop: async () => void (await app.stop(true)),
+  };
+}
+
+export interface Host extends ServedDelegations {
+  readonly world: World;
+  readonly session: DelegatingSession;
   /** One on a clock of its own. */
   clocked(): { readonly clock: ManualClock; readonly task: TaskDelegations };
   /** The lines of its trace since it was last asked. */
   trace(): Record<string, unknown>[];
   written(): string;
-  stop(): Promise<void>;
 }
 
 /** `flags` are the daemon's; a worker whose `CHILD_MODE` is set reports itself as that says (worker-program.ts). */
@@ -41,13 +63,8 @@ export async function openHost(flags: readonly string[] = ROOMY): Promise<Host> 
   const world = await createWorld(flags);
   const parent = await openParent(world, await workerBinary());
   const { session } = parent;
-  const door = createCompletionDoor(session.id);
-  const app = new Elysia().use(completionPlugin(door)).listen({ hostname: "127.0.0.1", port: 0 });
-  const url = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
-  if (!url) throw new Error("no door");
-  const made = { session, door, doorUrl: url };
-  const task = (more: Partial<TaskDelegationsOptions> = {}) =>
-    createTaskDelegations({ ...made, taskId: newId("tsk"), contextId: newId("ctx"), ...more });
+  const served = serveDelegations(session, 0);
+  const { door, url, task } = served;
   let read = 0;
   return {
     world,
@@ -69,7 +86,7 @@ export async function openHost(flags: readonly string[] = ROOMY): Promise<Host> 
     },
     written: parent.written,
     async stop() {
-      await app.stop(true);
+      await served.stop();
       await closeSession(session, "complete");
       await world.stop();
     },
@@ -80,7 +97,7 @@ declare global {
   var compiledTestWorker: Promise<string> | undefined;
 }
 
-function workerBinary(): Promise<string> {
+export function workerBinary(): Promise<string> {
   globalThis.compiledTestWorker ??= compile();
   return globalThis.compiledTestWorker;
 }

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { postToDoor } from "../../../src/runtime/delegation/report.ts";
 import type { Session, TaskEnd } from "../../../src/runtime/index.ts";
 import { type Output, processOutput } from "../../../src/runtime/output.ts";
+import { allowTracing } from "./tracer.ts";
 
 /** What it says of itself in the place of the truth; `$SESSION` in a text is its own session id. */
 export interface ReadinessLies {
@@ -41,7 +42,6 @@ export function liesOnReadiness(plan: string | undefined): { readonly output?: O
 }
 
 export interface Misdeeds {
-  readonly stderr?: string;
   /** In the place of `out/result.txt`, or of `completion.json`. */
   readonly result?: Oddity;
   readonly recordIs?: Oddity;
@@ -49,13 +49,17 @@ export interface Misdeeds {
   readonly record?: Readonly<Record<string, unknown>>;
   /** Posts a completion. */
   readonly post?: boolean;
+  /** Said after all of that. */
+  readonly stderr?: string;
   /** Goes on once this file is there. */
   readonly until?: string;
   readonly lastly:
     | { readonly exit: number }
     | { readonly end: TaskEnd }
     /** Does not go by itself, and not at SIGTERM. */
-    | "stay";
+    | "stay"
+    /** The same, but spoils its record at SIGTERM. */
+    | "spoil";
 }
 
 export type Oddity =
@@ -70,7 +74,6 @@ export type Oddity =
 
 export async function misbehave(session: Session, plan: Misdeeds, signal: AbortSignal): Promise<TaskEnd> {
   const records = session.directories.records.path;
-  if (plan.stderr !== undefined) writeSync(2, plan.stderr);
   if (plan.result) put(join(records, "out"), "result.txt", plan.result);
   if (plan.recordIs) put(records, "completion.json", plan.recordIs);
   if (plan.record) {
@@ -85,10 +88,14 @@ export async function misbehave(session: Session, plan: Misdeeds, signal: AbortS
     writeFileSync(join(records, "completion.json"), JSON.stringify(whole));
   }
   if (plan.post) await post(session);
+  if (plan.stderr !== undefined) writeSync(2, plan.stderr);
   while (plan.until && !existsSync(plan.until)) await Bun.sleep(5);
-  if (plan.lastly === "stay") {
+  if (plan.lastly === "stay" || plan.lastly === "spoil") {
+    allowTracing();
     process.removeAllListeners("SIGTERM");
-    process.on("SIGTERM", () => {});
+    process.on("SIGTERM", () => {
+      if (plan.lastly === "spoil") writeFileSync(join(records, "completion.json"), "spoilt");
+    });
     return await new Promise<TaskEnd>(() => void signal);
   }
   if ("exit" in plan.lastly) process.exit(plan.lastly.exit);

@@ -70,6 +70,12 @@ const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<Tas
     await forever(text, signal);
     return { status: "ok", answer: text };
   },
+  /** Answers when it is told to stop, but holds its whole process up until the file is there. */
+  "held-up": async (path, signal) => {
+    await forever(path, signal);
+    while (!existsSync(path)) Bun.sleepSync(5);
+    return { status: "ok", answer: "an answer too late" };
+  },
   traceable: (text, signal) => {
     allowTracing();
     return forever(text, signal);
