@@ -9,13 +9,13 @@ import { fault, type Result } from "../result.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import { deliverTask } from "./delivery.ts";
 import type { CompletionDoor } from "./door.ts";
+import { abandon } from "./ended-child.ts";
 import { identityOf } from "./identity.ts";
 import { joinBlocks, outcomeBlock } from "./outcome-block.ts";
 import { type DelegateTask, type DelegationRequest, readArguments } from "./tool.ts";
 import { createTrace, traceClose, traceStart } from "./trace.ts";
 import { cutText } from "./utf8.ts";
 import {
-  abandon,
   awaitCompletion,
   type ClosedDelegation,
   howItEnded,

@@ -236,23 +236,6 @@ async function closeAtBackstop(watching: Watching, claim: { abandoned: boolean }
   return reported(watching, reason, { detail: reason });
 }
 
-/** Ends a child that never came to hold its task, and records that. */
-export async function abandon(watching: Watching): Promise<void> {
-  const { session, door, child, identity } = watching;
-  door.ending(identity.delegationId);
-  await endAll([child], session.clock);
-  if (!recordOf(watching)) {
-    const durationMs = durationOf(watching);
-    await report(
-      watching,
-      { status: "terminated", durationMs, detail: ENDED_BY_PARENT, reportedBy: "launcher" },
-      false,
-    );
-  }
-  door.forget(identity.delegationId);
-  child.release();
-}
-
 async function report(watching: Watching, what: Report, posted: boolean): Promise<void> {
   const { session, door, child, identity } = watching;
   if (!child.records.ok) return;
