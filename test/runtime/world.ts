@@ -1,6 +1,6 @@
 /** A host of its own for a test: a home with a store, a daemon, and capsules whose program is `child-program.ts`. */
 
-import { mkdirSync, mkdtempSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createHost, publishCapsule } from "../kit/host.ts";
@@ -86,11 +86,36 @@ export { openFiles as openDescriptors } from "../kit/folders.ts";
 
 /** The processes whose command line holds `text`, and which are no zombies. */
 export function processesOf(text: string): number[] {
+  return (process.platform === "linux" ? fromProc() : fromPs())
+    .filter(({ command }) => command.includes(text))
+    .map(({ pid }) => pid);
+}
+
+interface Listed {
+  readonly pid: number;
+  readonly command: string;
+}
+
+/** Without a process of its own, which takes its time on a busy machine. A zombie has no command line. */
+function fromProc(): Listed[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+        return { pid: Number(pid), command };
+      } catch {
+        // It has ended meanwhile.
+        return { pid: Number(pid), command: "" };
+      }
+    });
+}
+
+function fromPs(): Listed[] {
   const listed = Bun.spawnSync(["ps", "-eo", "pid=,stat=,args="]).stdout.toString();
   return listed
     .split("\n")
-    .filter((line) => line.includes(text))
     .map((line) => line.trim().split(/\s+/))
     .filter(([, state]) => !state?.startsWith("Z"))
-    .map(([pid]) => Number(pid));
+    .map(([pid, , ...words]) => ({ pid: Number(pid), command: words.join(" ") }));
 }

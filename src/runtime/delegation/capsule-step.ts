@@ -7,12 +7,11 @@ import { endAll } from "../launch/ending.ts";
 import { launch } from "../launch/launch.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { isRegistered, type RegisteredSession, type Session } from "../session/session.ts";
-import type { CompletionRecord, Report } from "./completion.ts";
+import { endUnposted } from "./ended-child.ts";
 import { identityOf } from "./identity.ts";
-import { reportCompletion } from "./report.ts";
 import { resultText, type Seen, seeChild } from "./step-answer.ts";
 import { traceClose, traceStart } from "./trace.ts";
-import { durationOf, ENDED_BY_PARENT, howItEnded, pastDeadline, recordOf } from "./watch.ts";
+import { pastDeadline } from "./watch.ts";
 
 /** The step of a cancelled task returns by then, though its child may still be winding down. */
 const CANCEL_RETURNS_MS = 900;
@@ -126,24 +125,30 @@ async function perform(
   }
   const { child } = outcome;
   known.sessionId = child.sessionId;
-  let gone = false;
-  void child.exited.then(() => {
-    gone = true;
-  });
   traceStart(session, child);
   const seen = await seeChild(session, step, child, watchSecs);
-  const left = recordOf({ session, child, identity: identityOf(child) });
-  const byItself = gone;
-  await endAll([child], session.clock);
-  await recordEnd(session, child, { seen, left, byItself, watchSecs });
+  await endSeen(session, child, seen, watchSecs);
   const ended = await endOf(step, child, seen);
   child.release();
   return ended;
 }
 
+/** Ends the child. Of one that completed nobody records that it was ended: its own record, if any, is the record. */
+async function endSeen(
+  session: RegisteredSession,
+  child: LaunchedChild,
+  seen: Seen,
+  watchSecs: number,
+): Promise<void> {
+  if (seen.kind === "completed") return endAll([child], session.clock);
+  const held = { session, child, identity: identityOf(child) };
+  const own = seen.kind === "failed" && seen.taskOver ? "kept" : "replaced";
+  return endUnposted(held, { own, ...(seen.kind === "timed_out" && { why: pastDeadline(watchSecs) }) });
+}
+
 async function endOf(step: CapsuleStep, child: LaunchedChild, seen: Seen): Promise<Ended> {
   if (seen.kind === "canceled") return canceled(step);
-  if (seen.kind !== "completed") return seen;
+  if (seen.kind !== "completed") return { kind: seen.kind, text: seen.text };
   return { kind: seen.kind, text: seen.text ?? (await answerIn(child, seen.script)) };
 }
 
@@ -151,48 +156,4 @@ async function endOf(step: CapsuleStep, child: LaunchedChild, seen: Seen): Promi
 async function answerIn({ workdir, records }: LaunchedChild, script: true | undefined): Promise<string> {
   if (script) return resultText(workdir);
   return records.ok ? resultText(records.value) : "";
-}
-
-interface End {
-  readonly seen: Seen;
-  /** The record that the child left before it was ended. */
-  readonly left: CompletionRecord | undefined;
-  /** Whether it had exited before it was ended. */
-  readonly byItself: boolean;
-  readonly watchSecs: number;
-}
-
-/**
- * Records how the child ended, posted to nobody, where it has not done so itself. What a child says of itself while it
- * is being ended in the middle of its task is replaced: its record is the launcher's (roost-api, "A child ends with
- * its parent").
- */
-async function recordEnd(
-  session: RegisteredSession,
-  child: LaunchedChild,
-  { seen, left, byItself, watchSecs }: End,
-): Promise<void> {
-  const watching = { session, child, identity: identityOf(child) };
-  const { records } = child;
-  if (!records.ok || left || seen.kind === "completed") return;
-  const interrupted = !byItself && (seen.kind === "timed_out" || seen.kind === "canceled");
-  if (!interrupted && recordOf(watching)) return;
-  const durationMs = durationOf(watching);
-  const report: Report = byItself
-    ? { status: "crashed", durationMs, detail: await howItEnded(child), reportedBy: "launcher" }
-    : {
-        status: "terminated",
-        durationMs,
-        detail:
-          seen.kind === "timed_out"
-            ? `${pastDeadline(watchSecs)}\n${await howItEnded(child)}`
-            : ENDED_BY_PARENT,
-        reportedBy: "launcher",
-      };
-  await reportCompletion({
-    identity: watching.identity,
-    report,
-    records: records.value.descriptor,
-    diagnose: session.diagnose,
-  });
 }

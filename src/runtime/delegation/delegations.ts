@@ -9,6 +9,7 @@ import { type DelegationRequest, readArguments } from "../session/delegate-task.
 import type { DelegatingSession, RegisteredSession } from "../session/session.ts";
 import { deliverTask } from "./delivery.ts";
 import type { CompletionDoor } from "./door.ts";
+import { abandon } from "./ended-child.ts";
 import { handOver } from "./hand-over.ts";
 import { identityOf } from "./identity.ts";
 import { joinBlocks, outcomeBlock } from "./outcome-block.ts";
@@ -16,7 +17,6 @@ import { type AlongsideWait, createStatuses, type Emit, type Statuses } from "./
 import { type DelegateTaskResult, failed, refused, started } from "./tool-result.ts";
 import { createTrace, traceClose, traceStart, traceUnreadable } from "./trace.ts";
 import {
-  abandon,
   awaitCompletion,
   type ClosedDelegation,
   type WatchedDelegation,

@@ -27,7 +27,9 @@ export type Seen =
       /** A script's file is in its work folder, an agent's in its records directory. */
       readonly script?: true;
     }
-  | { readonly kind: "timed_out" | "failed"; readonly text: string }
+  | { readonly kind: "timed_out"; readonly text: string }
+  /** `taskOver`: its task came to an end, which was not the one that was wanted. */
+  | { readonly kind: "failed"; readonly text: string; readonly taskOver?: true }
   | { readonly kind: "canceled" };
 
 interface Asked extends Coordinates {
@@ -144,7 +146,7 @@ function readTask(result: unknown, what: string): Seen | undefined {
   }
   const ended = ["TASK_STATE_FAILED", "TASK_STATE_CANCELED", "TASK_STATE_REJECTED"];
   return state !== undefined && ended.includes(state)
-    ? { kind: "failed", text: `the task of ${what} ended ${state}` }
+    ? { kind: "failed", text: `the task of ${what} ended ${state}`, taskOver: true }
     : undefined;
 }
 

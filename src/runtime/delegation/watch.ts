@@ -1,6 +1,5 @@
 /** One delegation from the moment its child holds its task to its close: watched, ended where it must be, reported once. */
 
-import { setImmediate as turn } from "node:timers/promises";
 import { within } from "../clock.ts";
 import { describeExit } from "../launch/child-process.ts";
 import { endAll, GRACE_MS } from "../launch/ending.ts";
@@ -245,24 +244,6 @@ async function closeAtBackstop(watching: Watching, claim: Claim): Promise<Verdic
   await report(watching, { status: "terminated", detail: ENDED_BY_PARENT }, false);
   door.forget(identity.delegationId);
   return { terminated: true, reason, detail: reason };
-}
-
-/**
- * Closes a delegation whose child never came to hold its task: ends the child, whose record is then its launcher's
- * whatever it says of itself; one that had ended by itself keeps its own.
- */
-export async function abandon(watching: Watching): Promise<void> {
-  const { session, door, child, identity } = watching;
-  const gone = await Promise.race([child.exited.then(() => true), turn(false)]);
-  if (gone) {
-    await closeExited(watching, { abandoned: false });
-  } else {
-    door.ending(identity.delegationId);
-    await endAll([child], session.clock);
-    await report(watching, { status: "terminated", detail: ENDED_BY_PARENT }, false);
-  }
-  door.forget(identity.delegationId);
-  child.release();
 }
 
 type Reported = CompletionRecord | Pick<Report, "status" | "detail">;

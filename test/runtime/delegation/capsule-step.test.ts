@@ -321,6 +321,7 @@ describe("a step of a cancelled task", () => {
     expect(outcome).toEqual(CANCELED);
     const trace = host.trace();
     expect(left()).toEqual([pid]);
+    await until("its grace runs", () => clock.waiting() === 1);
     await clock.advance(5_000);
     await until("it was killed", () => left().length === 0);
     await until("nothing of it is open", () => openDescriptors() <= descriptors && clock.waiting() === 0);
@@ -329,10 +330,8 @@ describe("a step of a cancelled task", () => {
   }
 
   test("returns within a second where its child is hung, which is killed with its grace", async () => {
-    const trace = await stubborn(host.session, "stop", () => {
-      const state = Bun.spawnSync(["ps", "-o", "stat=", "-p", String(left()[0])]).stdout.toString();
-      return state.startsWith("T");
-    });
+    const marker = join(host.world.home, "hung");
+    const trace = await stubborn(host.session, `hang:${marker}`, () => existsSync(marker));
     expect(trace).toMatchObject([{ event: "delegation_start" }, { outcome: "canceled" }]);
   });
 

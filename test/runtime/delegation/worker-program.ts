@@ -82,10 +82,11 @@ const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<Tas
   },
   misdeed: (plan, signal) => misbehave(session, JSON.parse(plan), signal),
   forever,
-  /** As good as hung: nothing but SIGKILL moves it, and its door takes requests that it does not answer. */
-  stop: async (detail, signal) => {
+  /** Nothing but SIGKILL moves it from here on, and its door takes requests that it does not answer. */
+  hang: async (path, signal) => {
+    writeFileSync(path, "");
     process.kill(process.pid, "SIGSTOP");
-    return await forever(detail, signal);
+    return await forever(path, signal);
   },
   /** Answers once the file is there. */
   when: async (path) => {

@@ -1,0 +1,224 @@
+/** A delegation that is cancelled: at whatever point, it is answered once, closed once, and nothing of it is left. */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { runCapsuleStep } from "../../../src/runtime/delegation/capsule-step.ts";
+import type { DelegateTaskResult, Settlement } from "../../../src/runtime/index.ts";
+import { until } from "../../kit/until.ts";
+import { atEachMoment, observed, type Run, watchedSession } from "../observed.ts";
+import { coordinates } from "../parent.ts";
+import { openDescriptors, processesOf } from "../world.ts";
+import { type Host, openHost } from "./host.ts";
+import { PRELUDE, records, says, writeChild } from "./shell-child.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
+
+let host: Host;
+/** The door of the children that are shell scripts, which this process serves for them. */
+let door: ReturnType<typeof Bun.serve>;
+beforeAll(async () => {
+  host = await openHost();
+  door = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) => answer(await request.text()),
+  });
+});
+afterAll(async () => {
+  await door.stop(true);
+  await host.stop();
+});
+beforeEach(() => {
+  if (existsSync(join(host.session.directories.records.path, "trace.jsonl"))) host.trace();
+});
+
+function answer(request: string): Response {
+  const task = { id: "tsk_1", status: { state: "TASK_STATE_WORKING" } };
+  const artifacts = [{ parts: [{ text: "an answer" }] }];
+  const completed = { ...task, status: { state: "TASK_STATE_COMPLETED" }, artifacts };
+  return Response.json({ result: request.includes("SendMessage") ? { task } : completed });
+}
+
+/** The session, its children scripts that answer once the file `go-<delegation id>` is in the home. */
+function withShellChild() {
+  const binary = writeChild(
+    host.world.home,
+    "answers",
+    ...PRELUDE,
+    says(`127.0.0.1:${door.port}`),
+    'until [ -e "$HOME/go" ]; do sleep 0.01; done',
+    'printf "an answer" > "$records/out/result.txt"',
+    records("ok"),
+  );
+  return { ...host.session, environment: { ...host.session.environment, MURMUR_MUR_BINARY: binary } };
+}
+
+const liveChildren = async () => {
+  const status = await host.session.registration.client.status(host.session.id);
+  if (status.kind !== "granted") throw new Error(JSON.stringify(status));
+  return status.value.live_children;
+};
+
+/** What there was before a run, and what its trace says afterwards. */
+async function standing() {
+  return { descriptors: openDescriptors(), slots: await liveChildren() };
+}
+
+/** The trace of one delegation, and the record that it points to; none of its processes, descriptors and slots is left. */
+async function closedOnce(before: Awaited<ReturnType<typeof standing>>) {
+  const trace = host.trace();
+  const [start, ...moreStarts] = trace.filter(({ event }) => event === "delegation_start");
+  const [close, ...moreCloses] = trace.filter(({ event }) => event === "delegation");
+  if (!close) throw new Error("it was not closed");
+  expect([...moreStarts, ...moreCloses]).toEqual([]);
+  expect(processesOf(host.session.id)).toEqual([]);
+  await until("every descriptor is closed", () => openDescriptors() <= before.descriptors);
+  // A reservation that no child came to redeem lasts a minute; of a child that was ready nothing is left.
+  const slots = (await liveChildren()) - before.slots;
+  const shell = start && String(start.child_workdir);
+  const session = String(start?.child_session_id);
+  const places = ["shell", String(shell)].map((path) =>
+    join(host.world.home, ".murmur/records", path, session, "completion.json"),
+  );
+  const path = places.find((place) => existsSync(place));
+  const record = path === undefined ? undefined : JSON.parse(readFileSync(path, "utf8"));
+  return { trace, start, close, record, slots };
+}
+
+interface Played {
+  readonly called: DelegateTaskResult;
+  readonly settled: Settlement | undefined;
+  /** What the cancel named, where it came. */
+  readonly named: readonly string[] | undefined;
+}
+
+/** One delegation of one task from its call to its close. */
+async function play(
+  { touched, arm }: Run,
+  session: typeof host.session,
+  by: "cancel" | "signal",
+): Promise<Played> {
+  const go = join(host.world.home, "go");
+  const task = host.task({
+    session: watchedSession(session, touched),
+    door: observed(host.door, touched, "door."),
+  });
+  const giveUp = new AbortController();
+  let canceling: ReturnType<typeof task.cancel> | undefined;
+  arm(() => {
+    if (by === "signal") giveUp.abort();
+    else canceling = task.cancel();
+  });
+  const called = await task.call({ capsule: "worker", version: "0.1.0", task: `when:${go}` }, giveUp.signal);
+  writeFileSync(go, "");
+  const finished = { kind: "finished", turnsLeft: 1 } as const;
+  const settled = called.kind === "started" ? await task.settle(finished, () => {}) : undefined;
+  const named = await canceling;
+  expect(task.inFlight()).toEqual([]);
+  await Bun.file(go).unlink();
+  return { called, settled, named: named?.delegations };
+}
+
+/** What holds of a call that failed, of one whose delegation was ended, and of one that came to its answer. */
+function agrees(played: Played, closed: Awaited<ReturnType<typeof closedOnce>>) {
+  const { called, settled, named } = played;
+  const { trace, start, close, record } = closed;
+  const events = (name: string) => trace.filter(({ event }) => event === name);
+  const id = close.delegation_id;
+  expect(events("task_canceled").map(({ delegations }) => delegations)).toEqual(named ? [named] : []);
+  for (const one of named ?? []) expect(one).toBe(String(id));
+  expect(events("task_continued")).toHaveLength(settled?.kind === "continue" ? 1 : 0);
+  const fields = JSON.parse(called.text);
+  expect(fields.delegation_id).toBe(id ?? "");
+  expect(fields.session_id).toBe(close.child_session_id ?? "");
+  expect(start?.child_session_id ?? null).toBe(close.child_session_id as null);
+  const received = host.door.receive({
+    addressedSession: host.session.id,
+    method: "SendMessage",
+    delegationId: String(id),
+  });
+  if (called.kind === "started") {
+    expect(fields.status).toBe("started");
+    expect(["ok", "terminated"]).toContain(String(close.outcome));
+    expect(record.status).toBe(close.outcome);
+    expect("result" in received).toBe(close.outcome === "ok");
+    if (settled?.kind === "continue") expect(settled.delegations).toEqual([String(id)]);
+    if (close.outcome === "terminated") expect(close.reason).toBe("the delegating task was cancelled");
+    return;
+  }
+  expect(called.kind).toBe("failed");
+  expect(fields).toMatchObject({ status: "failed", output: close.reason });
+  expect(fields.child_workdir).toBeUndefined();
+  expect(fields.output).toContain("given up");
+  expect(close.outcome).toBe("failed");
+  expect(record?.status).toBe(start && "terminated");
+  expect(received).toHaveProperty("error.message", `no task in this session is waiting for delegation ${id}`);
+}
+
+describe("at each moment", () => {
+  test("of a call and its wait, the task of a real worker is cancelled", async () => {
+    await play({ touched: () => {}, arm: () => {} }, host.session, "cancel");
+    host.trace();
+    const came: string[] = [];
+    const moments = await atEachMoment(async (run) => {
+      const before = await standing();
+      const played = await play(run, host.session, "cancel");
+      const closed = await closedOnce(before);
+      agrees(played, closed);
+      // Of a child that was ready no slot is left, and of another its reservation, which lasts a minute.
+      expect(closed.slots).toBeLessThanOrEqual(closed.start ? 0 : 1);
+      came.push(String(closed.close.outcome));
+    });
+    for (const step of ["registration.client.spawn has settled", "store.resolve has settled", "door.await"]) {
+      expect(moments).toContain(step);
+    }
+    const order = ["failed", "terminated", "ok"];
+    expect(came).toEqual([...came].sort((one, other) => order.indexOf(one) - order.indexOf(other)));
+    expect([came[0], came.at(-1)]).toEqual(["failed", "ok"]);
+    expect(came).toContain("terminated");
+  });
+
+  test("of a call it is given up, and of the wait its delegation goes on", async () => {
+    const session = withShellChild();
+    const came: string[] = [];
+    await atEachMoment(async (run) => {
+      const before = await standing();
+      const played = await play(run, session, "signal");
+      const closed = await closedOnce(before);
+      agrees(played, closed);
+      came.push(String(closed.close.outcome));
+      expect(played.settled?.kind).toBe(played.called.kind === "started" ? "continue" : undefined);
+    });
+    expect(came).toEqual([...came].sort());
+    expect(new Set(came)).toEqual(new Set(["failed", "ok"]));
+  });
+
+  test("of a plan's step its task is cancelled", async () => {
+    const session = withShellChild();
+    const came: string[] = [];
+    const moments = await atEachMoment(async ({ touched, arm }) => {
+      const before = await standing();
+      const cancel = new AbortController();
+      arm(() => cancel.abort());
+      const step = {
+        ...coordinates("local/worker"),
+        task: "x",
+        contextId: "ctx_1",
+        signal: cancel.signal,
+      };
+      const { kind, text } = await runCapsuleStep(watchedSession(session, touched), step);
+      const { start, close, record, trace } = await closedOnce(before);
+      expect(trace).toHaveLength(start ? 2 : 1);
+      expect(close).toMatchObject({ outcome: kind, reason: kind === "completed" ? null : text });
+      expect(text).toContain(kind === "completed" ? "an answer" : "the delegating task was cancelled");
+      // Where it had completed, nobody says that it was ended.
+      expect(record?.status).toBe(kind === "completed" ? undefined : start && "terminated");
+      came.push(kind);
+    });
+    expect(moments).toContain("registration.client.spawn has settled");
+    expect(came).toEqual([...came].sort());
+    expect(new Set(came)).toEqual(new Set(["canceled", "completed"]));
+  });
+});
