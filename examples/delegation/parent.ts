@@ -17,7 +17,6 @@ import {
   openSession,
   parseArtifactName,
   parseArtifactVersion,
-  parseRunArguments,
   readChildFile,
 } from "mur-roost/runtime";
 
@@ -29,9 +28,7 @@ function refuse(why: string): never {
 const show = (bytes: Uint8Array) => void process.stdout.write(bytes);
 const say = (text: string) => show(Buffer.from(`${text}\n`));
 
-const run = parseRunArguments(process.argv.slice(2));
-if (!run.ok) refuse(run.fault);
-const opened = await openSession({ run: run.value });
+const opened = await openSession();
 if (!opened.ok) refuse(describeRefusal(opened.fault));
 const session = opened.value;
 if (!canDelegate(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");

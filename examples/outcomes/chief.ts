@@ -14,7 +14,6 @@ import {
   newId,
   openSession,
   parseDoorUrl,
-  parseRunArguments,
 } from "mur-roost/runtime";
 
 function refuse(why: string): never {
@@ -24,9 +23,7 @@ function refuse(why: string): never {
 
 const say = (text: string) => void process.stdout.write(`${text}\n`);
 
-const run = parseRunArguments(process.argv.slice(2));
-if (!run.ok) refuse(run.fault);
-const opened = await openSession({ run: run.value });
+const opened = await openSession();
 if (!opened.ok) refuse(describeRefusal(opened.fault));
 const session = opened.value;
 if (!canDelegate(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");

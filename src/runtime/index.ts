@@ -28,6 +28,14 @@ export {
   type SpawnApproval,
 } from "./client.ts";
 export { type Clock, systemClock } from "./clock.ts";
+export { parseRunArguments, type RunArguments } from "./contract/arguments.ts";
+export {
+  commandEnvironment,
+  delegationTimeoutSecs,
+  type Environment,
+  type FormationId,
+} from "./contract/environment.ts";
+export type { SpawnerHandle } from "./contract/spawner-handle.ts";
 export { type CapsuleStep, runCapsuleStep, type StepOutcome } from "./delegation/capsule-step.ts";
 export {
   type AttemptEnd,
@@ -49,16 +57,8 @@ export type { AlongsideWait } from "./delegation/statuses.ts";
 export type { DelegateTaskResult } from "./delegation/tool-result.ts";
 export { createTrace, type Trace, type TraceEvent } from "./delegation/trace.ts";
 export type { SessionDirectories } from "./directories.ts";
-export {
-  commandEnvironment,
-  delegationTimeoutSecs,
-  type Environment,
-  type FormationId,
-} from "./environment.ts";
-export type { SpawnerHandle } from "./handle.ts";
 export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";
 export { type Id, type IdPrefix, newId } from "./identifiers.ts";
-export { parseRunArguments, type RunArguments } from "./launch/arguments.ts";
 export { describeExit, type ExitStatus } from "./launch/child-process.ts";
 export { type Endable, endAll } from "./launch/ending.ts";
 export { launch } from "./launch/launch.ts";

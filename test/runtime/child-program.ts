@@ -19,7 +19,6 @@ import {
   parseArtifactName,
   parseArtifactVersion,
   parseDoorUrl,
-  parseRunArguments,
   Secret,
   type Session,
 } from "../../src/runtime/index.ts";
@@ -53,9 +52,7 @@ function report(path: string): void {
 }
 
 async function open(): Promise<Session> {
-  const run = parseRunArguments(process.argv.slice(2));
-  if (!run.ok) throw new Error(run.fault);
-  const session = await openSession({ run: run.value });
+  const session = await openSession();
   if (!session.ok) {
     process.stderr.write(`${describeRefusal(session.fault)}\n`);
     process.exit(1);

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import {
   type ArtifactName,
   canDelegate,
   closeSession,
   describeRefusal,
   openSession,
-  parseRunArguments,
   type SessionOptions,
 } from "../../src/runtime/index.ts";
 import { type RawServer, rawServer, reply } from "../kit/raw-server.ts";
@@ -213,6 +213,16 @@ describe("what refuses the launch", () => {
     expect(await refusal({ capsule: "local/broken" })).toContain("capabilities.spawn.allow: must be a list");
   });
 
+  test("a command line that is none of a capsule's, which is the process's own where no other is given", async () => {
+    const program = join(import.meta.dir, "../../examples/outcomes/worker.ts");
+    const started = Bun.spawn([process.execPath, "--no-env-file", program, "run", "--capsule", "worker"], {
+      env: { PATH: process.env.PATH, HOME: world.home },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    expect(await new Response(started.stderr).text()).toBe("--capsule must be a full name, <scope>/<name>\n");
+    expect(await started.exited).toBe(1);
+  });
+
   test("a home that is none", async () => {
     for (const HOME of [undefined, "", "relative", "/nowhere/at/all"]) {
       expect(await refusal({ environment: { HOME } })).toContain("HOME");
@@ -228,35 +238,4 @@ test("a failed deregistration is one line of warning, and changes nothing", asyn
   await closeSession(opened.value, "complete");
   expect(written).toMatch(/^warning: session ses_\w+ could not deregister: mur-roost at http:.*\n$/);
   expect(existsSync(opened.value.directories.runtime.path)).toBe(false);
-});
-
-describe("the arguments of a run", () => {
-  const given = ["run", "--capsule", "local/a", "--capsule-version", "1", "--workdir", "/w"];
-
-  test("are read by name", () => {
-    const flags = ["--json", "--later", "--spawn-grant-stdin", "--readiness-tokens"];
-    const read = parseRunArguments([...given, ...flags, "--parent-workdir-snapshot", '{"files":1}']);
-    expect(read).toMatchObject({
-      ok: true,
-      value: {
-        name: "local/a",
-        version: "1",
-        workdir: "/w",
-        grantOnStdin: true,
-        readinessTokens: true,
-        parentWorkdir: { files: 1 },
-      },
-    });
-  });
-
-  test.each([
-    ["run", given.slice(1)],
-    ["--capsule", given.with(2, "A")],
-    ["--capsule-version", given.with(4, "..")],
-    ["--workdir", given.slice(0, 5)],
-    ["--parent-workdir-snapshot", [...given, "--parent-workdir-snapshot", "[]"]],
-  ])("%s is said where it is wrong", (name, argv) => {
-    const read = parseRunArguments(argv);
-    expect(read.ok ? "" : read.fault).toContain(name);
-  });
 });

@@ -2,7 +2,7 @@
 
 import { bareName } from "../../registry/artifact-name.ts";
 import type { DoorUrl } from "../addresses.ts";
-import { delegationTimeoutSecs } from "../environment.ts";
+import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { launch as launchChild } from "../launch/launch.ts";
 import type { LaunchOutcome, LaunchRequest } from "../launch/outcome.ts";
 import { type DelegationRequest, readArguments } from "../session/delegate-task.ts";

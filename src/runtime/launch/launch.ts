@@ -9,8 +9,10 @@ import { resolve } from "node:path";
 import { bareName } from "../../registry/artifact-name.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
 import { within } from "../clock.ts";
+import { childCommand } from "../contract/arguments.ts";
+import { childEnvironment } from "../contract/environment.ts";
+import { parseReadiness, type Readiness } from "../contract/readiness.ts";
 import type { ChildDirectory } from "../directories.ts";
-import { childEnvironment } from "../environment.ts";
 import { newId } from "../identifiers.ts";
 import { openLifeline, type ParentLifeline } from "../lifeline/parent.ts";
 import type { RuntimeManifest } from "../manifest.ts";
@@ -18,12 +20,10 @@ import { fault, ok, type Result } from "../result.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
-import { childCommand } from "./arguments.ts";
 import { CHILD_LIFELINE, type ChildProcess, describeExit, startProcess } from "./child-process.ts";
 import { holdChildRecords } from "./child-records.ts";
 import { endAll } from "./ending.ts";
 import type { LaunchFailureCause, LaunchOutcome, LaunchRequest } from "./outcome.ts";
-import { parseReadiness, type Readiness } from "./readiness.ts";
 
 /** From starting the child process to its first line. */
 export const LAUNCH_BOUND_MS = 180_000;
@@ -176,11 +176,11 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
 async function ready(launch: Launch, folder: ChildDirectory, started: Started): Promise<LaunchOutcome> {
   const { session, asked } = launch;
   const { process, delegationId, copy } = started;
-  const reported = await awaitReadiness(launch, process);
-  if (!reported.ok) {
+  const readiness = await awaitReadiness(launch, process);
+  if (!readiness.ok) {
     process.quieten();
     await endAll([process], session.clock);
-    const { cause, message } = reported.fault;
+    const { cause, message } = readiness.fault;
     // Of a child that was given up there is nothing to explain: the end of its pipe is not waited for.
     const lines = cause === "canceled" ? [] : await process.lastStderrLines();
     const words = lines.length === 0 ? "" : `\nlast lines of its standard error:\n${lines.join("\n")}`;
@@ -190,7 +190,7 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
       failure: { cause, message: `${message}${words}`, started: { delegationId, workdir: folder.path } },
     };
   }
-  const { sessionId, door, operatorToken, recordsDirectory, letGoOfId } = reported.value;
+  const { sessionId, door, operatorToken, recordsDirectory, letGoOfId } = readiness.value;
   const records = holdChildRecords(session.directories.home, recordsDirectory, sessionId);
   process.share(operatorToken ? [operatorToken] : []);
   return {

@@ -7,12 +7,12 @@ import type { Outcome } from "../../api/schemas.ts";
 import { type DoorUrl, parseRoostUrl } from "../addresses.ts";
 import { createRoostClient, type RoostClient, refusalSentence } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
+import { parseRunArguments, type RunArguments } from "../contract/arguments.ts";
+import { type Environment, type FormationId, readFormationId } from "../contract/environment.ts";
+import { formatReadiness } from "../contract/readiness.ts";
+import { parseSpawnerHandle, type SpawnerHandle } from "../contract/spawner-handle.ts";
 import { createSessionDirectories, openHome, type SessionDirectories } from "../directories.ts";
-import { type Environment, type FormationId, readFormationId } from "../environment.ts";
-import { parseSpawnerHandle, type SpawnerHandle } from "../handle.ts";
 import { newId } from "../identifiers.ts";
-import type { RunArguments } from "../launch/arguments.ts";
-import { formatReadiness } from "../launch/readiness.ts";
 import { type HeldLifeline, holdLifeline } from "../lifeline/child.ts";
 import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../manifest.ts";
 import { type Output, processOutput } from "../output.ts";
@@ -25,7 +25,8 @@ import { readGrant } from "./grant.ts";
 
 /** What a session takes from outside; whatever is left out is the process's own. */
 export interface SessionOptions {
-  readonly run: RunArguments;
+  /** The arguments after the program's name, read. */
+  readonly run?: RunArguments;
   readonly environment?: Environment;
   readonly input?: ReadableStream<Uint8Array>;
   readonly output?: Output;
@@ -82,11 +83,13 @@ export function canDelegate(session: Session): session is DelegatingSession {
  *
  * @returns the session, or why this capsule does not start
  */
-export async function openSession(options: SessionOptions): Promise<Result<Session, StartRefusal>> {
+export async function openSession(options: SessionOptions = {}): Promise<Result<Session, StartRefusal>> {
   const environment = options.environment ?? process.env;
   const clock = options.clock ?? systemClock;
   const output = options.output ?? processOutput();
-  const { run } = options;
+  const read = options.run ? ok(options.run) : parseRunArguments(process.argv.slice(2));
+  if (!read.ok) return fault({ message: read.fault });
+  const run = read.value;
 
   const formationId = readFormationId(environment);
   if (!formationId.ok) return formationId;
@@ -103,7 +106,7 @@ export async function openSession(options: SessionOptions): Promise<Result<Sessi
   const { manifest } = packed.value;
 
   const id = newId("ses");
-  const registered = await registerWhereNeeded(id, manifest, environment, clock, options);
+  const registered = await registerWhereNeeded(id, run, manifest, environment, clock, options.input);
   if (!registered.ok) return registered;
   const registration = registered.value;
   const directories = createSessionDirectories({
@@ -140,10 +143,11 @@ export async function openSession(options: SessionOptions): Promise<Result<Sessi
  */
 async function registerWhereNeeded(
   id: string,
+  run: RunArguments,
   manifest: RuntimeManifest,
   environment: Environment,
   clock: Clock,
-  { run, input }: SessionOptions,
+  input: ReadableStream<Uint8Array> | undefined,
 ): Promise<Result<Registration | undefined, StartRefusal>> {
   let approval: Secret | undefined;
   if (run.grantOnStdin) {

@@ -8,6 +8,7 @@ import { read as readFile } from "node:fs";
 import { constants } from "node:os";
 import { promisify } from "node:util";
 import { isSystemError } from "../../os-error.ts";
+import { read } from "../posix/content.ts";
 import {
   close,
   type Descriptor,
@@ -15,7 +16,6 @@ import {
   encodeName,
   openForReadingAt,
   type Posix,
-  read,
   statusOf,
 } from "../posix.ts";
 import { fault, ok, type Result } from "../result.ts";

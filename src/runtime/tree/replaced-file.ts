@@ -1,6 +1,7 @@
 /** Files beneath a directory that is held by descriptor, replaced whole. */
 
 import { randomBytes } from "node:crypto";
+import { write } from "../posix/content.ts";
 import {
   close,
   createFileAt,
@@ -11,7 +12,6 @@ import {
   type Posix,
   removeAt,
   renameAt,
-  write,
 } from "../posix.ts";
 import { ok } from "../result.ts";
 

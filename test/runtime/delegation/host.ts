@@ -1,7 +1,6 @@
 /** A delegating session in the test's own process, its door listening, and real workers below it. */
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Elysia } from "elysia";
 import {
@@ -17,6 +16,7 @@ import {
   type TaskDelegations,
   type TaskDelegationsOptions,
 } from "../../../src/runtime/index.ts";
+import { compiled } from "../../kit/compiled.ts";
 import { type ManualClock, manualClock } from "../../kit/manual-clock.ts";
 import { openParent } from "../parent.ts";
 import { createWorld, ROOMY, type World } from "../world.ts";
@@ -93,26 +93,6 @@ export async function openHost(flags: readonly string[] = ROOMY): Promise<Host> 
   };
 }
 
-declare global {
-  var compiledTestWorker: Promise<string> | undefined;
-}
-
 export function workerBinary(): Promise<string> {
-  globalThis.compiledTestWorker ??= compile();
-  return globalThis.compiledTestWorker;
-}
-
-async function compile(): Promise<string> {
-  const directory = mkdtempSync(join(tmpdir(), "mur-roost-worker-"));
-  process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
-  const path = join(directory, "worker");
-  const flags = ["--compile", "--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"];
-  const program = join(import.meta.dir, "worker-program.ts");
-  const build = Bun.spawn([process.execPath, "build", ...flags, program, "--outfile", path], {
-    cwd: directory,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const said = await new Response(build.stderr).text();
-  if ((await build.exited) !== 0) throw new Error(said);
-  return path;
+  return compiled(join(import.meta.dir, "worker-program.ts"));
 }

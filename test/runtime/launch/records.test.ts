@@ -1,23 +1,17 @@
 /** The records directory that a child names is taken for its word only where it is one of its own. */
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, renameSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { endAll, systemClock } from "../../../src/runtime/index.ts";
 import { statusOf } from "../../../src/runtime/posix.ts";
 import { createChildSessions } from "../../../src/runtime/session/child-sessions.ts";
-import { openParent, type TestParent } from "../parent.ts";
-import { childBinary, createWorld, processesOf, ROOMY, type World } from "../world.ts";
+import { sharedParent } from "../parent.ts";
+import { processesOf } from "../world.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+const { world, parent } = sharedParent();
 
-let world: World;
-let parent: TestParent;
-
-beforeAll(async () => {
-  world = await createWorld(ROOMY);
-  parent = await openParent(world, await childBinary());
+beforeAll(() => {
   const records = join(world.home, ".murmur", "records");
   mkdirSync(join(records, "ses_own"), { recursive: true });
   mkdirSync(join(world.home, "ses_own"));
@@ -25,7 +19,6 @@ beforeAll(async () => {
   symlinkSync(join(records, "beside"), join(records, "link"));
   symlinkSync(join(records, "beside", "ses_own"), join(records, "ses_link"));
 });
-afterAll(() => world.stop());
 
 async function recordsNamed(named: string | undefined, sessionId = "ses_own") {
   const line = JSON.stringify({ session_id: sessionId, url: "", records_dir: named });
