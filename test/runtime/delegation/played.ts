@@ -250,3 +250,19 @@ export async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   await turns();
   return settled;
 }
+
+/** The round, waited for while the clock moves. */
+export async function settled({ task, clock }: PlayedTask): Promise<string> {
+  let text: string | undefined;
+  void task
+    .settle(FINISHED, () => {})
+    .then((end) => {
+      text = end.kind === "continue" ? end.text : end.kind;
+    });
+  for (let second = 0; second < 100 && text === undefined; second++) {
+    await turns();
+    await clock.advance(1_000);
+  }
+  if (text === undefined) throw new Error("it did not settle");
+  return text;
+}

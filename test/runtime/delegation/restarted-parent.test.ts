@@ -93,11 +93,15 @@ test("its child's completion is refused as misaddressed, and the new task goes o
   expect(recordOf(host.world.home, orphan)).toMatchObject({
     delegation_id: orphan.delegation_id,
     session_id: orphan.session_id,
-    status: "ok",
+    // It answered after its spawner had ended, and with it its task.
+    status: "error",
     reported_by: "child",
     delivered: false,
     delivery_error: misaddressed,
   });
+  expect(readFileSync(join(recordsOf(host.world.home, orphan), "trace.jsonl"), "utf8")).toMatch(
+    /^\{"event":"spawner_ended",[^\n]*\}\n$/,
+  );
   const log = readFileSync(join(recordsOf(host.world.home, orphan), "logs", "bootstrap.log"), "utf8");
   expect(log).toBe(
     `the completion of delegation ${orphan.delegation_id} was not delivered: ${misaddressed}\n`,
@@ -152,5 +156,5 @@ test("its child's completion is refused as misaddressed, and the new task goes o
   expect(trace).not.toContain(orphan.delegation_id);
   // The one whose parent was killed has ended as it should, and gives its slot back.
   const { client } = host.session.registration;
-  expect(await client.status(orphan.session_id)).toMatchObject({ value: { status: "complete" } });
+  expect(await client.status(orphan.session_id)).toMatchObject({ value: { status: "failed" } });
 });

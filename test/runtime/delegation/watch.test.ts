@@ -7,36 +7,19 @@ import { close } from "../../../src/runtime/posix.ts";
 import { hold } from "./kit.ts";
 import {
   CLEAN,
-  FINISHED,
   KILLED,
   type Play,
   type PlayedTask,
   playedTask,
+  settled,
   turns,
   WATCH_SECS,
 } from "./played.ts";
 
-const PARENT_ENDED = "the parent ended this delegation";
 const CANCELED = "the delegating task was cancelled";
 const DEADLINE = `still running at its deadline of ${WATCH_SECS}s (lifecycle.delegation_deadline_secs, MURMUR_DELEGATION_TIMEOUT_SECS)`;
 /** Nothing ends it, as a process that the kernel does not let go. */
 const unkillable: Play = { onSignal: () => {} };
-
-/** The round, waited for while the clock moves. */
-async function settled({ task, clock }: PlayedTask): Promise<string> {
-  let text: string | undefined;
-  void task
-    .settle(FINISHED, () => {})
-    .then((end) => {
-      text = end.kind === "continue" ? end.text : end.kind;
-    });
-  for (let second = 0; second < 100 && text === undefined; second++) {
-    await turns();
-    await clock.advance(1_000);
-  }
-  if (text === undefined) throw new Error("it did not settle");
-  return text;
-}
 
 describe("a record that was not delivered is delivered by the launcher, once", () => {
   test("where its child dies between the door's answer and its second write", async () => {
@@ -95,77 +78,6 @@ describe("a record that was not delivered is delivered by the launcher, once", (
     played.post(child);
     expect(await settled(played)).toContain("ended ok:");
     expect(child.record()).toMatchObject({ status: "ok", reported_by: "child", delivered: true });
-  });
-});
-
-describe("a child that never holds its task", () => {
-  /** Delivers nothing until it is given up, as a door that does not listen. */
-  const undelivered = playedTask.bind(null, {
-    deliver: async ({ signal, gone }) => {
-      const over = AbortSignal.any([signal, ...(gone ? [gone] : [])]);
-      await new Promise<void>((stop) => over.addEventListener("abort", () => stop()));
-      return { ok: false, fault: "nobody listens" };
-    },
-  });
-
-  test("is recorded as its launcher's doing, whatever it records while it is ended", async () => {
-    const played = playedTask({ deliver: async () => ({ ok: false, fault: "it rejected the task" }) });
-    const child = await played.start({
-      onSignal: (_, self) => {
-        self.writes({ status: "error", detail: "its own words" });
-        self.leave(CLEAN);
-      },
-    });
-    expect(child.record()).toMatchObject({
-      status: "terminated",
-      detail: PARENT_ENDED,
-      reported_by: "launcher",
-      delivered: false,
-    });
-    expect(child.released()).toBe(true);
-    expect(played.post(child)).toMatchObject({
-      error: { message: "no task in this session is waiting for delegation dlg_0" },
-    });
-  });
-
-  test("and ended by itself has crashed, in its record as in the call's own words", async () => {
-    const played = undelivered();
-    const child = played.child();
-    const calling = played.call();
-    await turns();
-    child.leave({ kind: "exited", status: 1 });
-    await turns();
-    const { text } = await calling;
-    expect(JSON.parse(text).output).toBe(
-      "worker@0.1.0 did not take its task: it ended before, exit status: 1\na last line",
-    );
-    expect(child.record()).toMatchObject({ status: "crashed", detail: "exit status: 1\na last line" });
-    expect(child.signals).toEqual([]);
-  });
-
-  test("and left a record as it ended by itself keeps that", async () => {
-    const played = undelivered();
-    const child = played.child();
-    const calling = played.call();
-    await turns();
-    child.writes({ status: "error", detail: "no model", delivered: false });
-    child.leave({ kind: "exited", status: 1 });
-    expect((await calling).kind).toBe("failed");
-    expect(child.record()).toMatchObject({ status: "error", detail: "no model", reported_by: "child" });
-  });
-
-  test("within its watch is ended when that is over, though its door is tried for longer", async () => {
-    const played = undelivered();
-    const child = played.child();
-    const calling = played.call();
-    await turns();
-    await played.clock.advance(WATCH_SECS * 1_000 - 1);
-    expect(child.signals).toEqual([]);
-    await played.clock.advance(1);
-    const { text } = await calling;
-    expect(JSON.parse(text).output).toBe(`worker@0.1.0 did not take its task: ${DEADLINE}`);
-    expect(child.record()).toMatchObject({ status: "terminated", reported_by: "launcher" });
-    expect(played.clock.waiting()).toBe(0);
   });
 });
 

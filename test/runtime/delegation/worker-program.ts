@@ -3,7 +3,14 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describeRefusal, openSession, Secret, serveTask, type TaskEnd } from "../../../src/runtime/index.ts";
+import {
+  createCompletionDoor,
+  describeRefusal,
+  openSession,
+  Secret,
+  serveTask,
+  type TaskEnd,
+} from "../../../src/runtime/index.ts";
 import { allowTracing } from "./tracer.ts";
 import { liesOnReadiness, misbehave } from "./worker-misdeeds.ts";
 
@@ -90,6 +97,7 @@ const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<Tas
 process.exit(
   await serveTask(session, {
     afterTask: session.spawner?.url ? "exit" : "sleep",
+    completions: createCompletionDoor(session.id),
     operatorToken: new Secret(randomBytes(16).toString("hex")),
     async run({ text, signal }) {
       const [kind = "", ...rest] = text.split(":");
