@@ -21,6 +21,8 @@ export interface CapsuleStep extends Coordinates {
   readonly contextId: string;
   /** Aborts when the delegating task is cancelled. */
   readonly signal: AbortSignal;
+  /** Called once its process was started; the delegation has its id from then on. */
+  readonly onStarted?: (delegationId: string) => void;
 }
 
 export type StepKind = "completed" | "timed_out" | "failed" | "refused" | "canceled";
@@ -116,6 +118,7 @@ async function perform(
   const { name, version, contextId, signal } = step;
   const onStarted = (delegationId: string) => {
     known.delegationId = delegationId;
+    step.onStarted?.(delegationId);
   };
   const outcome = await launch(session, { name, version, contextId, signal, onStarted });
   if (outcome.kind === "refused") return { kind: "refused", text: outcome.sentence };

@@ -1,12 +1,13 @@
 /** A task's delegations: what it started, what it waits for, and what becomes of them when it ends. */
 
-import { bareName } from "../../registry/artifact-name.ts";
+import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
 import type { DoorUrl } from "../addresses.ts";
 import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { launch as launchChild } from "../launch/launch.ts";
 import type { LaunchOutcome, LaunchRequest } from "../launch/outcome.ts";
 import { type DelegationRequest, readArguments } from "../session/delegate-task.ts";
 import type { DelegatingSession, RegisteredSession } from "../session/session.ts";
+import { runCapsuleStep, type StepOutcome } from "./capsule-step.ts";
 import { deliverTask } from "./delivery.ts";
 import type { CompletionDoor } from "./door.ts";
 import { abandon } from "./ended-child.ts";
@@ -40,6 +41,8 @@ export type Settlement =
 export interface TaskDelegations {
   /** One call of the tool. The signal gives the call up, not a delegation that it has started. */
   call(given: unknown, signal?: AbortSignal): Promise<DelegateTaskResult>;
+  /** A plan's `capsule` step of this task: in flight until it returns, and cancelled with the task. */
+  step(step: Coordinates & { readonly task: string }): Promise<StepOutcome>;
   /** The ids of what is in flight, in launch order. */
   inFlight(): string[];
   /**
@@ -105,14 +108,26 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
     });
   };
 
-  const start = async (asked: DelegationRequest, signal: AbortSignal): Promise<DelegateTaskResult> => {
-    const since = session.clock.elapsed();
-    let delegationId: string | undefined;
-    const onStarted = (id: string) => {
-      delegationId = id;
-      starting.add(id);
-    };
+  /** The task waits for it before it goes on or has ended; what it has started is in flight until then. */
+  const inProgress = async <T>(work: (onStarted: (id: string) => void) => Promise<T>): Promise<T> => {
+    const settled = Promise.withResolvers<void>();
+    const ids: string[] = [];
+    launching.add(settled.promise);
     try {
+      return await work((id) => {
+        ids.push(id);
+        starting.add(id);
+      });
+    } finally {
+      for (const id of ids) starting.delete(id);
+      launching.delete(settled.promise);
+      settled.resolve();
+    }
+  };
+
+  const start = (asked: DelegationRequest, signal: AbortSignal): Promise<DelegateTaskResult> => {
+    const since = session.clock.elapsed();
+    return inProgress(async (onStarted) => {
       const { name, version } = asked;
       const { contextId, doorUrl: completionDoor, launch = launchChild } = options;
       const request = { name, version, contextId, completionDoor, signal, onStarted };
@@ -143,9 +158,7 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
       }
       watch(watching, arrival, since);
       return started(child);
-    } finally {
-      if (delegationId !== undefined) starting.delete(delegationId);
-    }
+    });
   };
 
   const endAll = async (reason: string): Promise<void> => {
@@ -197,14 +210,13 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
         traceClose(session, asked.value, session.clock.elapsed(), "failed", why);
         return failed(asked.value, why);
       }
-      const calling = start(asked.value, signal ? AbortSignal.any([over.signal, signal]) : over.signal);
-      const settled = calling.then(
-        () => {},
-        () => {},
+      return start(asked.value, signal ? AbortSignal.any([over.signal, signal]) : over.signal);
+    },
+    step(asked) {
+      const { contextId } = options;
+      return inProgress((onStarted) =>
+        runCapsuleStep(session, { ...asked, contextId, signal: over.signal, onStarted }),
       );
-      launching.add(settled);
-      void settled.then(() => launching.delete(settled));
-      return calling;
     },
     async settle(end, emit, alongside) {
       if (end.kind === "ended") {
