@@ -2,7 +2,7 @@
 
 import { createRoostClient, type RegisteredSession, systemClock } from "../../src/runtime/index.ts";
 
-/** Is told of each use: a property that is read, a call that has come back. */
+/** Is told of each use: a property that is read, a promise that has settled, a returned function that is called. */
 export type Touched = (what: string) => void;
 
 /**
@@ -29,6 +29,12 @@ export function observed<T extends object>(of: T, touched: Touched, path = ""): 
 }
 
 function observedValue(value: unknown, touched: Touched, name: string): unknown {
+  if (typeof value === "function") {
+    return (...given: unknown[]) => {
+      touched(`${name}()`);
+      return observedValue(Reflect.apply(value, undefined, given), touched, `${name}()`);
+    };
+  }
   const plain =
     typeof value === "object" && value !== null && Object.getPrototypeOf(value) === Object.prototype;
   return plain ? observed(value, touched, `${name}.`) : value;
@@ -54,12 +60,16 @@ export interface Run {
  * that nothing is cut in two that nothing can cut in two.
  *
  * @param play plays once, and checks what is left
+ * @param stride only every so many moments, where playing is expensive
  * @returns what was being made use of at each moment
  * @throws Error that says at which moment, with the cause
  */
-export async function atEachMoment(play: (run: Run) => Promise<void>): Promise<string[]> {
+export async function atEachMoment(
+  play: (run: Run) => Promise<void>,
+  { stride = 1 }: { readonly stride?: number } = {},
+): Promise<string[]> {
   const moments: string[] = [];
-  for (let at = 1; ; at++) {
+  for (let at = 1; ; at += stride) {
     let count = 0;
     let inTurn = false;
     let moment: string | undefined;

@@ -84,7 +84,7 @@ describe("a step that completes", () => {
     expect(record.delivery_error).toBeUndefined();
   });
 
-  test.each([0, 70_000, 500_000, 10_000_000])("gives the whole of an answer of %i bytes", async (size) => {
+  test.each([70_000, 10_000_000])("gives the whole of an answer of %i bytes", async (size) => {
     const { kind, text } = await runCapsuleStep(host.session, step(`bytes:${size}`));
     expect(kind).toBe("completed");
     expect(text.length).toBe(size);

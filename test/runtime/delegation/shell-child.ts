@@ -34,5 +34,5 @@ export function records(status: string): string {
   return `printf '${format}' "$delegation" "$session" ${status} > "$records/completion.json"`;
 }
 
-/** Goes on until whoever started it is gone, under its own command line: what it would exec has another. */
-export const STAY = 'while kill -0 "$PPID" 2> /dev/null; do sleep 0.05; done';
+/** Goes on until its lifeline ends, and starts nothing meanwhile. */
+export const STAY = "read -r nothing <&3";

@@ -61,7 +61,8 @@ async function leavesNothing(outcome: LaunchOutcome, before: { folders: string[]
     const { started } = outcome.failure;
     expect(added).toEqual(started ? [started.workdir.split("/").at(-1) ?? ""] : []);
   }
-  expect(processes()).toEqual([]);
+  // What a shell script had just started to start something has its command line for a moment more.
+  await until("every process is gone", () => processes().length === 0);
   await until("every descriptor is closed", () => openDescriptors() <= before.descriptors);
 }
 
@@ -187,6 +188,7 @@ describe("while its child", () => {
     await until("it registers", () => held.received().includes("POST /register"));
     giveUp.abort();
     const outcome = await launching;
+    expect(processes()).toEqual([]);
     await held.close();
     await leavesNothing(outcome, before);
     expect((await reservations()) - granted).toBe(1);
