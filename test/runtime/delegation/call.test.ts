@@ -92,32 +92,35 @@ describe("what a call gives the model", () => {
     expect(played.closes()).toMatchObject([{ outcome: "failed" }]);
   });
 
-  test.each<[unknown, string, string]>([
-    [{ capsule: "king", version: "0.1.0", task: "x" }, "king", "0.1.0"],
-    [{ capsule: "local/worker", version: "0.1.0", task: "x" }, "local/worker", "0.1.0"],
-    [{ capsule: "worker", version: "..", task: "x" }, "worker", ".."],
-    [{ capsule: "worker", version: "0.1.0" }, "worker", "0.1.0"],
-    [{ capsule: ["worker"], version: 1 }, "", ""],
-    ["worker", "", ""],
-    [{ capsule: "k".repeat(1_000_000), version: "1" }, `${"k".repeat(256)} […]`, "1"],
-  ])("%j is refused with a sentence, and has its line in the trace", async (given, capsule, version) => {
-    const { task, trace } = playedTask();
-    const result = await task.call(given);
-    expect(result.kind).toBe("refused");
-    expect(result.text).not.toStartWith("{");
-    expect(trace()).toMatchObject([
-      {
-        event: "delegation",
-        capsule,
-        version,
-        delegation_id: null,
-        child_session_id: null,
-        duration_ms: 0,
-        outcome: "refused",
-        reason: result.text,
-      },
-    ]);
-  });
+  test.each<[string, unknown, string, string]>([
+    ["a capsule that is not granted", { capsule: "king", version: "0.1.0", task: "x" }, "king", "0.1.0"],
+    ["a full name", { capsule: "local/worker", version: "0.1.0", task: "x" }, "local/worker", "0.1.0"],
+    ["no version", { capsule: "worker", version: "..", task: "x" }, "worker", ".."],
+    ["no task", { capsule: "worker", version: "0.1.0" }, "worker", "0.1.0"],
+    ["no strings", { capsule: ["worker"], version: 1 }, "", ""],
+    ["no object", "worker", "", ""],
+    ["a name without end", { capsule: "k".repeat(1_000_000), version: "1" }, `${"k".repeat(256)} […]`, "1"],
+  ])(
+    "with %s is refused with a sentence, and has its line in the trace",
+    async (_, given, capsule, version) => {
+      const { task, trace } = playedTask();
+      const result = await task.call(given);
+      expect(result.kind).toBe("refused");
+      expect(result.text).not.toStartWith("{");
+      expect(trace()).toMatchObject([
+        {
+          event: "delegation",
+          capsule,
+          version,
+          delegation_id: null,
+          child_session_id: null,
+          duration_ms: 0,
+          outcome: "refused",
+          reason: result.text,
+        },
+      ]);
+    },
+  );
 
   test("of a task that has ended has failed, in the trace too", async () => {
     const played = playedTask();

@@ -77,17 +77,6 @@ describe("a child that never holds its task", () => {
     expect(played.clock.waiting()).toBe(0);
   });
 
-  test("and left a record as it ended by itself keeps that", async () => {
-    const played = undelivered();
-    const child = played.child();
-    const calling = played.call();
-    await turns();
-    child.writes({ status: "error", detail: "no model", delivered: false });
-    child.leave({ kind: "exited", status: 1 });
-    expect((await calling).kind).toBe("failed");
-    expect(child.record()).toMatchObject({ status: "error", detail: "no model" });
-  });
-
   test("within its watch is ended when that is over, though its door is tried for longer", async () => {
     const played = undelivered();
     const child = played.child();

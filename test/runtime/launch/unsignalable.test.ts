@@ -33,7 +33,10 @@ const PARENT = `
   const foreign = start("setpriv", "--reuid=65534", "--clear-groups");
   const own = start();
   await Promise.all([foreign.firstLine, own.firstLine]);
-  void endAll([foreign, own], systemClock);
+  endAll([foreign, own], systemClock).catch((error) => {
+    console.log(error.message);
+    process.exit(1);
+  });
   await own.exited;
   console.log("its own child has ended");
   process.exit(0);
