@@ -183,11 +183,15 @@ describe("at each moment", () => {
       },
       { stride },
     );
-    const steps = ["registration.client.spawn has settled", "store.resolve has settled", "door.await"];
-    if (stride === 1) for (const step of steps) expect(moments).toContain(step);
     const order = ["failed", "terminated", "ok"];
     expect(came).toEqual([...came].sort((one, other) => order.indexOf(one) - order.indexOf(other)));
-    expect(new Set(came)).toEqual(new Set(order));
+    expect([came[0], came.at(-1)]).toEqual(["failed", "ok"]);
+    if (stride > 1) return;
+    // It was between two of those that it was ended; and each of these was a moment of its own.
+    expect(came).toContain("terminated");
+    for (const step of ["registration.client.spawn has settled", "store.resolve has settled", "door.await"]) {
+      expect(moments).toContain(step);
+    }
   });
 
   test("of a call it is given up, and of the wait its delegation goes on", async () => {

@@ -336,7 +336,7 @@ describe("a step of a cancelled task", () => {
   });
 
   test("returns within a second where its child is not ready and ignores SIGTERM", async () => {
-    const marker = join(host.world.home, "deaf");
+    const marker = join(host.world.home, "deaf-by-now");
     const session = withChild("deaf", "trap '' TERM", `: > '${marker}'`, STAY);
     const trace = await stubborn(session, "x", () => existsSync(marker));
     // It had its id, and never said what its session is.
