@@ -182,12 +182,12 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
       return calling;
     },
     async settle(end, emit, alongside) {
-      await Promise.all(launching);
       if (end.kind === "ended" || end.turnsLeft < 1) {
         const left = `the delegating task ended ${end.kind === "ended" ? end.exitStatus : ""} before this sub-capsule finished`;
         await endAll(end.kind === "ended" ? left : NO_TURN_LEFT);
         return { kind: "done" };
       }
+      await Promise.all(launching);
       await waitForRound();
       // Cancelled meanwhile: there is nobody left to tell.
       if (over.signal.aborted) return { kind: "done" };
