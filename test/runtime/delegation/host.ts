@@ -1,8 +1,7 @@
 /** A delegating session in the test's own process, its door listening, and real workers below it. */
 
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { Elysia } from "elysia";
 import {
   type CompletionDoor,
@@ -19,6 +18,7 @@ import {
   type TaskDelegationsOptions,
 } from "../../../src/runtime/index.ts";
 import { type ManualClock, manualClock } from "../../kit/manual-clock.ts";
+import { cachedProgram } from "../../kit/program-cache.ts";
 import { openParent } from "../parent.ts";
 import { createWorld, ROOMY, type World } from "../world.ts";
 
@@ -95,26 +95,18 @@ export async function openHost(flags: readonly string[] = ROOMY): Promise<Host> 
   };
 }
 
-declare global {
-  var compiledTestWorker: Promise<string> | undefined;
-}
-
+/** The program of every worker (worker-program.ts), both of Bun's autoloads off. */
 export function workerBinary(): Promise<string> {
-  globalThis.compiledTestWorker ??= compile();
-  return globalThis.compiledTestWorker;
+  const program = join(import.meta.dir, "worker-program.ts");
+  return cachedProgram(program, (path) => compile(program, path));
 }
 
-async function compile(): Promise<string> {
-  const directory = mkdtempSync(join(tmpdir(), "mur-roost-worker-"));
-  process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
-  const path = join(directory, "worker");
+async function compile(program: string, path: string): Promise<void> {
   const flags = ["--compile", "--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"];
-  const program = join(import.meta.dir, "worker-program.ts");
   const build = Bun.spawn([process.execPath, "build", ...flags, program, "--outfile", path], {
-    cwd: directory,
+    cwd: dirname(path),
     stdio: ["ignore", "ignore", "pipe"],
   });
   const said = await new Response(build.stderr).text();
   if ((await build.exited) !== 0) throw new Error(said);
-  return path;
 }
