@@ -69,6 +69,11 @@ describe("a records directory that is not the child's own", () => {
       "does not end in",
     ],
     [
+      "its parent's",
+      () => ({ line: { records_dir: host.session.directories.records.path } }),
+      "does not end in",
+    ],
+    [
       "one outside of all records",
       () => ({
         line: { records_dir: join(host.world.home, "bait", "$SESSION") },
