@@ -63,26 +63,14 @@ test("both are waited for together, their statuses joined, and one continuation 
     "continuing with 2 delegation outcome(s); continuing with 1 call-member outcome(s)",
   ]);
   expect(continuations()).toMatchObject([{ delegations: ids }]);
-});
 
-test("a call that is answered first is not waited for any more, and told with the rest", async () => {
-  const task = host.task();
-  const gate = join(host.world.home, "gate-of-the-slow");
-  const children = [await started(task, `when:${gate}`), await started(task, `when:${gate}-too`)];
-  const member = memberCall();
-  const said: string[] = [];
-  const settling = task.settle(finished, (status) => said.push(status), member);
-  await until("it waits", () => said.length === 1);
-  member.answer();
-  await member.done;
-  writeFileSync(gate, "");
-  await until("the first has ended", () => task.inFlight().length === 1);
-  writeFileSync(`${gate}-too`, "");
-  expect(await settling).toMatchObject({ delegations: children.map((child) => child.delegation_id).sort() });
-  expect(said.slice(1)).toEqual([
-    "waiting on delegate-task: 1 delegation(s) outstanding",
-    "continuing with 2 delegation outcome(s); continuing with 1 call-member outcome(s)",
+  // A task that delegates again continues again, with that round alone.
+  const again = await started(task, "say:again");
+  expect(blocksOf((await continued(task)).text)).toMatchObject([
+    { delegationId: again.delegation_id, body: expect.stringContaining("\nresult:\nagain") },
   ]);
+  expect(await task.settle(finished, () => {})).toEqual({ kind: "done" });
+  expect(continuations()).toMatchObject([{ delegations: [again.delegation_id] }]);
 });
 
 test("a call alone is waited for, and continues the task without a block", async () => {
@@ -98,19 +86,4 @@ test("a call alone is waited for, and continues the task without a block", async
     "continuing with 1 call-member outcome(s)",
   ]);
   expect(continuations()).toMatchObject([{ delegations: [] }]);
-});
-
-test("a task that delegates again continues again, each time with that round alone", async () => {
-  const task = host.task();
-  const rounds: string[] = [];
-  for (const answer of ["one", "another"]) {
-    const child = await started(task, `say:${answer}`);
-    const { text } = await continued(task);
-    expect(blocksOf(text)).toMatchObject([
-      { delegationId: child.delegation_id, body: expect.stringContaining(`\nresult:\n${answer}`) },
-    ]);
-    rounds.push(child.delegation_id);
-  }
-  expect(await task.settle(finished, () => {})).toEqual({ kind: "done" });
-  expect(continuations().map(({ delegations }) => delegations)).toEqual(rounds.map((id) => [id]));
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskDelegations } from "../../../src/runtime/index.ts";
 import { until } from "../../kit/until.ts";
@@ -227,6 +227,22 @@ describe("what a task leaves behind", () => {
     expect((await calling).kind).toBe("failed");
     expect(processesOf(host.session.directories.records.path)).toEqual([]);
     expect((await task.call({ capsule: "worker", version: "0.1.0", task: "x" })).kind).toBe("failed");
+  });
+
+  test.each(ends)("is a launch under way, which is not waited for, where it was %s", async (_, end) => {
+    const silent = join(host.world.home, "silent");
+    writeFileSync(silent, '#!/bin/sh\ntouch "$HOME/started"\nexec sleep 1000\n', { mode: 0o755 });
+    const environment = { ...host.session.environment, MURMUR_MUR_BINARY: silent };
+    const task = host.task({ session: { ...host.session, environment } });
+    const begun = join(host.world.home, "started");
+    rmSync(begun, { force: true });
+    const calling = task.call({ capsule: "worker", version: "0.1.0", task: "x" });
+    await until("its child has started", () => existsSync(begun));
+    await end(task);
+    const { kind, text } = await calling;
+    expect([kind, JSON.parse(text).output]).toEqual(["failed", expect.stringContaining("was given up")]);
+    const closed = host.trace().filter(({ event }) => event === "delegation");
+    expect(closed).toMatchObject([{ outcome: "failed" }]);
   });
 });
 

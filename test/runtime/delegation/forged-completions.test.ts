@@ -4,7 +4,16 @@ import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../../kit/until.ts";
-import { blocksOf, continued, delegate, misdeed, recordOf, recordsOf, started } from "./driving.ts";
+import {
+  blocksOf,
+  continued,
+  delegate,
+  misdeed,
+  recordOf,
+  recordsOf,
+  type Started,
+  started,
+} from "./driving.ts";
 import type { Forgery } from "./forger-program.ts";
 import { type Host, openHost } from "./host.ts";
 
@@ -12,8 +21,11 @@ import { type Host, openHost } from "./host.ts";
 setDefaultTimeout(60_000);
 
 let host: Host;
+/** One whose answer was received before. */
+let closed: Started;
 beforeAll(async () => {
   host = await openHost();
+  ({ child: closed } = await delegate(host, "say:closed before"));
 });
 afterAll(() => host.stop());
 beforeEach(() => void host.trace());
@@ -36,8 +48,6 @@ async function forge(...posts: readonly (readonly [delegation: string | undefine
 }
 
 test("a flood of every kind while the child works: its answer arrives once, and no earlier", async () => {
-  const { child: closed } = await delegate(host, "say:closed before");
-  host.trace();
   const { clock, task } = host.clocked();
   const gate = join(host.world.home, "gate-of-the-forged");
   const child = await started(task, `when:${gate}`);
@@ -107,14 +117,12 @@ test("a flood of every kind while the child works: its answer arrives once, and 
 });
 
 test("with a record of another's, or half a record, where the child's own is to come", async () => {
-  const { child: other } = await delegate(host, "say:another's answer");
-  host.trace();
   const { clock, task } = host.clocked();
   const gate = join(host.world.home, "gate-of-the-records");
   const answer = { end: { status: "ok", answer: "its own answer" } } as const;
   const children = await Promise.all([
-    started(task, misdeed({ record: { delegation_id: other.delegation_id }, until: gate, lastly: answer })),
-    started(task, misdeed({ record: { session_id: other.session_id }, until: gate, lastly: answer })),
+    started(task, misdeed({ record: { delegation_id: closed.delegation_id }, until: gate, lastly: answer })),
+    started(task, misdeed({ record: { session_id: closed.session_id }, until: gate, lastly: answer })),
     started(
       task,
       misdeed({ recordIs: { kind: "file", text: '{"delegation_id": "dlg_' }, until: gate, lastly: answer }),
@@ -139,10 +147,10 @@ test("with a record of another's, or half a record, where the child's own is to 
     expect(status).toBe("ok");
     expect(body).toEndWith("\nresult:\nits own answer");
   }
-  const closed = host.trace().filter(({ event }) => event === "delegation");
-  expect(closed.map(({ delegation_id }) => String(delegation_id)).sort()).toEqual(ids);
-  expect(recordOf(host.world.home, other)).toMatchObject({
-    delegation_id: other.delegation_id,
+  const lines = host.trace().filter(({ event }) => event === "delegation");
+  expect(lines.map(({ delegation_id }) => String(delegation_id)).sort()).toEqual(ids);
+  expect(recordOf(host.world.home, closed)).toMatchObject({
+    delegation_id: closed.delegation_id,
     status: "ok",
   });
 });

@@ -131,8 +131,6 @@ test("the result_path of a record is not gone by", async () => {
   await playRound([
     named(join(theirs, "out", "result.txt")),
     named("/etc/passwd"),
-    named("../../../../../theirs/out/result.txt"),
-    named("/nowhere/result.txt"),
     {
       what: "another's, and an answer of its own",
       plan: {
@@ -154,7 +152,6 @@ test("a record that is no file of the child's own is none", async () => {
       plan: { recordIs: { kind: "link", to: join(theirs, "completion.json") }, lastly: exit },
       ...crashed,
     },
-    { what: "a FIFO", plan: { recordIs: { kind: "fifo" }, lastly: exit }, ...crashed },
     {
       what: "endless",
       plan: { recordIs: { kind: "endless", pid: writer("of-a-record") }, lastly: exit },
