@@ -18,7 +18,6 @@ import {
 } from "../../../src/runtime/index.ts";
 import { compiled } from "../../kit/compiled.ts";
 import { type ManualClock, manualClock } from "../../kit/manual-clock.ts";
-import { cachedProgram } from "../../kit/program-cache.ts";
 import { openParent } from "../parent.ts";
 import { createWorld, ROOMY, type World } from "../world.ts";
 

@@ -17,7 +17,7 @@ import {
 import { rawServer } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
-import { continued, recordOf, started } from "./driving.ts";
+import { continued, misdeed, recordOf, recordsOf, started } from "./driving.ts";
 import { type Host, openHost } from "./host.ts";
 
 // Processes start slowly on a machine that is busy with other things.
@@ -140,13 +140,18 @@ describe("a task that is cancelled", () => {
         return held;
       },
     });
-    const child = await started(task, `when:${gate}`);
+    const answer = { end: { status: "ok", answer: "at last" } } as const;
+    const begun = { kind: "file", text: "not yet" } as const;
+    const child = await started(task, misdeed({ result: begun, until: gate, lastly: answer }));
+    await until("it has begun", () =>
+      existsSync(join(recordsOf(host.world.home, child), "out", "result.txt")),
+    );
     if (!serving) throw new Error("nothing was delivered");
     expect(await ask(serving, "CancelTask", { id: serving.id })).toMatchObject({ kind: "result" });
     writeFileSync(gate, "");
     const { text } = await continued(task);
     expect(text).toContain("ended error:");
-    expect(text).toContain("\nresult:\nat last\n");
+    expect(text).toContain("\nresult:\nat last");
     expect(recordOf(host.world.home, child)).toMatchObject({
       status: "error",
       detail: "the task was cancelled before it was done",
