@@ -2,7 +2,7 @@
 
 import type { Coordinates } from "../../registry/artifact-name.ts";
 import type { Clock } from "../clock.ts";
-import { delegationTimeoutSecs } from "../environment.ts";
+import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { endAll } from "../launch/ending.ts";
 import { launch } from "../launch/launch.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";

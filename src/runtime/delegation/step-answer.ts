@@ -3,6 +3,7 @@
 import type { Coordinates } from "../../registry/artifact-name.ts";
 import type { DoorUrl } from "../addresses.ts";
 import { CHILD_FILE_BYTES, readChildFile } from "../child-files.ts";
+import { objectIn, stringIn } from "../json.ts";
 import { describeExit } from "../launch/child-process.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import type { RegisteredSession } from "../session/session.ts";
@@ -10,7 +11,6 @@ import type { HeldDirectory } from "../tree/held.ts";
 import { call, type RpcReply } from "./a2a.ts";
 import { deliverTask, pauseFor } from "./delivery.ts";
 import { identityOf } from "./identity.ts";
-import { objectIn, stringIn } from "./json.ts";
 import { CUT_MARK, decodeUtf8, wholeCharacters } from "./utf8.ts";
 import { EXIT_AFTER_COMPLETION_MS, recordOf } from "./watch.ts";
 

@@ -1,7 +1,6 @@
 /** A delegating session in the test's own process, its door listening, and real workers below it. */
 
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Elysia } from "elysia";
 import {
@@ -10,20 +9,20 @@ import {
   completionPlugin,
   createCompletionDoor,
   createTaskDelegations,
+  type DelegatingSession,
   type DoorUrl,
-  delegateTask,
   newId,
   parseDoorUrl,
-  type RegisteredSession,
   type TaskDelegations,
   type TaskDelegationsOptions,
 } from "../../../src/runtime/index.ts";
+import { compiled } from "../../kit/compiled.ts";
 import { openParent } from "../parent.ts";
 import { createWorld, ROOMY, type World } from "../world.ts";
 
 export interface Host {
   readonly world: World;
-  readonly session: RegisteredSession;
+  readonly session: DelegatingSession;
   readonly door: CompletionDoor;
   readonly url: DoorUrl;
   /** The delegations of one more task of the session. */
@@ -36,14 +35,13 @@ export interface Host {
 
 export async function openHost(): Promise<Host> {
   const world = await createWorld(ROOMY);
-  const parent = await openParent(world, await workerBinary());
+  const parent = await openParent(world, await compiled(join(import.meta.dir, "worker-program.ts")));
   const { session } = parent;
   const door = createCompletionDoor(session.id);
   const app = new Elysia().use(completionPlugin(door)).listen({ hostname: "127.0.0.1", port: 0 });
   const url = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
-  const tool = delegateTask(session.manifest);
-  if (!url || !tool.ok || !tool.value) throw new Error("no door or no tool");
-  const made = { session, tool: tool.value, door, doorUrl: url };
+  if (!url) throw new Error("no door");
+  const made = { session, door, doorUrl: url };
   let read = 0;
   return {
     world,
@@ -67,28 +65,4 @@ export async function openHost(): Promise<Host> {
       await world.stop();
     },
   };
-}
-
-declare global {
-  var compiledTestWorker: Promise<string> | undefined;
-}
-
-function workerBinary(): Promise<string> {
-  globalThis.compiledTestWorker ??= compile();
-  return globalThis.compiledTestWorker;
-}
-
-async function compile(): Promise<string> {
-  const directory = mkdtempSync(join(tmpdir(), "mur-roost-worker-"));
-  process.on("exit", () => rmSync(directory, { recursive: true, force: true }));
-  const path = join(directory, "worker");
-  const flags = ["--compile", "--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"];
-  const program = join(import.meta.dir, "worker-program.ts");
-  const build = Bun.spawn([process.execPath, "build", ...flags, program, "--outfile", path], {
-    cwd: directory,
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const said = await new Response(build.stderr).text();
-  if ((await build.exited) !== 0) throw new Error(said);
-  return path;
 }

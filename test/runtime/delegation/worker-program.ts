@@ -3,18 +3,9 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  describeRefusal,
-  openSession,
-  parseRunArguments,
-  Secret,
-  serveTask,
-  type TaskEnd,
-} from "../../../src/runtime/index.ts";
+import { describeRefusal, openSession, Secret, serveTask, type TaskEnd } from "../../../src/runtime/index.ts";
 
-const run = parseRunArguments(process.argv.slice(2));
-if (!run.ok) throw new Error(run.fault);
-const opened = await openSession({ run: run.value });
+const opened = await openSession();
 if (!opened.ok) throw new Error(describeRefusal(opened.fault));
 const session = opened.value;
 const records = session.directories.records.path;
