@@ -166,7 +166,10 @@ async function seeScript(
   const completed: Seen = { kind: "completed", script: true };
   const record = recordOf({ session, child, identity: identityOf(child) });
   if (record?.status === "ok") return completed;
-  if (record) return { kind: "failed", text: `the run of ${what} ended ${record.status}: ${record.detail}` };
+  if (record) {
+    const detail = record.detail === undefined ? "" : `: ${record.detail}`;
+    return { kind: "failed", text: `the run of ${what} ended ${record.status}${detail}` };
+  }
   if (!gone.aborted) {
     const secs = EXIT_AFTER_COMPLETION_MS / 1000;
     const text = `${what} bound no address, and is no script either: ${secs}s after its first line it still ran`;
