@@ -5,14 +5,7 @@
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  announceReady,
-  closeSession,
-  describeRefusal,
-  endWithSpawner,
-  openSession,
-  parseRunArguments,
-} from "mur-roost/runtime";
+import { announceReady, closeSession, describeRefusal, endWithSpawner, openSession } from "mur-roost/runtime";
 
 function refuse(why: string): never {
   process.stderr.write(`${why}\n`);
@@ -20,9 +13,7 @@ function refuse(why: string): never {
 }
 
 // What the parent said: arguments, the approval on standard input, the handle and the lifeline in the environment.
-const run = parseRunArguments(process.argv.slice(2));
-if (!run.ok) refuse(run.fault);
-const opened = await openSession({ run: run.value });
+const opened = await openSession();
 if (!opened.ok) refuse(describeRefusal(opened.fault));
 const session = opened.value;
 

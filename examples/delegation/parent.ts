@@ -7,17 +7,16 @@
  */
 
 import {
+  canDelegate,
   closeSession,
   describeExit,
   describeRefusal,
   endWithSpawner,
-  isRegistered,
   launch,
   newId,
   openSession,
   parseArtifactName,
   parseArtifactVersion,
-  parseRunArguments,
   readChildFile,
 } from "mur-roost/runtime";
 
@@ -29,12 +28,10 @@ function refuse(why: string): never {
 const show = (bytes: Uint8Array) => void process.stdout.write(bytes);
 const say = (text: string) => show(Buffer.from(`${text}\n`));
 
-const run = parseRunArguments(process.argv.slice(2));
-if (!run.ok) refuse(run.fault);
-const opened = await openSession({ run: run.value });
+const opened = await openSession();
 if (!opened.ok) refuse(describeRefusal(opened.fault));
 const session = opened.value;
-if (!isRegistered(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");
+if (!canDelegate(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");
 endWithSpawner(session, { kind: "script" });
 
 const name = parseArtifactName("local/reviewer");

@@ -5,17 +5,15 @@
 
 import { Elysia } from "elysia";
 import {
+  canDelegate,
   closeSession,
   completionPlugin,
   createCompletionDoor,
   createTaskDelegations,
-  delegateTask,
   describeRefusal,
-  isRegistered,
   newId,
   openSession,
   parseDoorUrl,
-  parseRunArguments,
 } from "mur-roost/runtime";
 
 function refuse(why: string): never {
@@ -25,15 +23,10 @@ function refuse(why: string): never {
 
 const say = (text: string) => void process.stdout.write(`${text}\n`);
 
-const run = parseRunArguments(process.argv.slice(2));
-if (!run.ok) refuse(run.fault);
-const opened = await openSession({ run: run.value });
+const opened = await openSession();
 if (!opened.ok) refuse(describeRefusal(opened.fault));
 const session = opened.value;
-if (!isRegistered(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");
-const tool = delegateTask(session.manifest);
-if (!tool.ok) refuse(tool.fault);
-if (!tool.value) refuse("capabilities.spawn.allow is empty: there is no such tool");
+if (!canDelegate(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");
 
 // The capsule's own A2A door; completions come first in it.
 const door = createCompletionDoor(session.id);
@@ -42,8 +35,8 @@ const doorUrl = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
 if (!doorUrl) refuse("the door has no port");
 
 const ids = { taskId: newId("tsk"), contextId: newId("ctx") };
-const delegations = createTaskDelegations({ session, tool: tool.value, door, doorUrl, ...ids });
-for (const capsule of tool.value.capsules.keys()) {
+const delegations = createTaskDelegations({ session, door, doorUrl, ...ids });
+for (const capsule of session.delegateTask.capsules.keys()) {
   const task = "count the words of this task";
   const { kind, text } = await delegations.call({ capsule, version: "1.0.0", task });
   say(`delegate-task ${capsule}: ${kind}\n${text}\n`);

@@ -1,16 +1,14 @@
 /** A capsule that is delegated to: it takes one task, does it, and leaves the answer. Its name says how well. */
 
 import { randomBytes } from "node:crypto";
-import { describeRefusal, openSession, parseRunArguments, Secret, serveTask } from "mur-roost/runtime";
+import { describeRefusal, openSession, Secret, serveTask } from "mur-roost/runtime";
 
 function refuse(why: string): never {
   process.stderr.write(`${why}\n`);
   process.exit(1);
 }
 
-const run = parseRunArguments(process.argv.slice(2));
-if (!run.ok) refuse(run.fault);
-const opened = await openSession({ run: run.value });
+const opened = await openSession();
 if (!opened.ok) refuse(describeRefusal(opened.fault));
 const session = opened.value;
 

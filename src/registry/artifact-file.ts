@@ -10,8 +10,9 @@ import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 import { RandomAccessReader } from "yauzl";
 import { describeOsError, isSystemError } from "../os-error.ts";
-import { ArchiveFault, readManifestEntry } from "./archive.ts";
+import { ArchiveFault } from "./archive-fault.ts";
 import type { Sha256 } from "./artifact-name.ts";
+import { readManifestEntry } from "./manifest-entry.ts";
 
 export const MAX_ARTIFACT_BYTES = 512 * 1024 * 1024;
 

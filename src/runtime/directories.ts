@@ -149,11 +149,11 @@ async function removeChild(
 
 async function removeRuntime(murmur: HeldDirectory, sessionId: string): Promise<Result<void, string>> {
   const removed = await removeBeneath(murmur, ["sessions", sessionId], "runtime");
-  const sessions = removed.ok ? openDescendant(murmur.descriptor, [encodeName("sessions")]) : undefined;
-  if (sessions === undefined) return removed;
+  const sessions = removed.ok ? openDirectoryAt(murmur.descriptor, encodeName("sessions")) : removed;
+  if (!sessions.ok) return removed;
   // Whatever else lies there is not this library's, and keeps the directory.
-  removeDirectoryAt(sessions, encodeName(sessionId));
-  close(sessions);
+  removeDirectoryAt(sessions.value, encodeName(sessionId));
+  close(sessions.value);
   return removed;
 }
 
@@ -164,12 +164,12 @@ async function removeBeneath(
   name: string,
 ): Promise<Result<void, string>> {
   const parent = openDescendant(held.descriptor, names.map(encodeName));
-  if (parent === undefined) return ok(undefined);
+  if (!parent.ok) return ok(undefined);
   try {
-    const removed = await inSlices(removeTree(parent, encodeName(name)));
+    const removed = await inSlices(removeTree(parent.value, encodeName(name)));
     if (removed.ok) return removed;
     return fault(`${join(held.path, ...names, name)} could not be removed: ${describeError(removed.fault)}`);
   } finally {
-    close(parent);
+    close(parent.value);
   }
 }

@@ -28,6 +28,14 @@ export {
   type SpawnApproval,
 } from "./client.ts";
 export { type Clock, systemClock } from "./clock.ts";
+export { parseRunArguments, type RunArguments } from "./contract/arguments.ts";
+export {
+  commandEnvironment,
+  delegationTimeoutSecs,
+  type Environment,
+  type FormationId,
+} from "./contract/environment.ts";
+export type { SpawnerHandle } from "./contract/spawner-handle.ts";
 export { type CapsuleStep, runCapsuleStep, type StepOutcome } from "./delegation/capsule-step.ts";
 export {
   type AlongsideWait,
@@ -47,19 +55,10 @@ export {
   serveTask,
   type TaskEnd,
 } from "./delegation/serve-task.ts";
-export { type DelegateTask, delegateTask, type ToolDefinition } from "./delegation/tool.ts";
 export { createTrace, type Trace, type TraceEvent } from "./delegation/trace.ts";
 export type { SessionDirectories } from "./directories.ts";
-export {
-  commandEnvironment,
-  delegationTimeoutSecs,
-  type Environment,
-  type FormationId,
-} from "./environment.ts";
-export type { SpawnerHandle } from "./handle.ts";
 export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";
 export { type Id, type IdPrefix, newId } from "./identifiers.ts";
-export { parseRunArguments, type RunArguments } from "./launch/arguments.ts";
 export { describeExit, type ExitStatus } from "./launch/child-process.ts";
 export { type Endable, endAll } from "./launch/ending.ts";
 export { launch } from "./launch/launch.ts";
@@ -76,10 +75,12 @@ export type { RuntimeManifest } from "./manifest.ts";
 export type { Output } from "./output.ts";
 export { describeRefusal, type Result, type StartRefusal } from "./result.ts";
 export { Secret } from "./secret.ts";
+export type { DelegateTask, ToolDefinition } from "./session/delegate-task.ts";
 export {
   announceReady,
+  canDelegate,
   closeSession,
-  isRegistered,
+  type DelegatingSession,
   openSession,
   type RegisteredSession,
   type Registration,

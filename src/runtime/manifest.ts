@@ -1,7 +1,13 @@
 /** The runtime's own reading of a packed manifest: what it grants a session, and what a launch needs of a child. */
 
 import { join } from "node:path";
-import type { Coordinates, Sha256 } from "../registry/artifact-name.ts";
+import {
+  type ArtifactName,
+  bareName,
+  type Coordinates,
+  parseArtifactName,
+  type Sha256,
+} from "../registry/artifact-name.ts";
 import { type Block, decodeManifest } from "../registry/manifest.ts";
 import { Registry } from "../registry/registry.ts";
 import { fault, ok, type Result } from "./result.ts";
@@ -10,10 +16,11 @@ import { fault, ok, type Result } from "./result.ts";
 export interface RuntimeManifest {
   readonly name: string;
   readonly version: string;
-  readonly spawnAllow: readonly string[];
+  /** Full names; no two of them have one bare name, which is all that a model says. */
+  readonly spawnAllow: readonly ArtifactName[];
   readonly envAllow: readonly string[];
   /** Capsules that start with a copy of their parent's work folder; each is also in `spawnAllow`. */
-  readonly workdirSnapshot: readonly string[];
+  readonly workdirSnapshot: readonly ArtifactName[];
   /** The ceiling of a copied work folder, in bytes. */
   readonly workdirMaxBytes: number;
   /** `lifecycle.delegation_deadline_secs`, whole seconds. */
@@ -53,22 +60,40 @@ export function artifactStore(home: string): ArtifactStore {
 function runtimeManifest(top: Block): RuntimeManifest {
   const capabilities = top.block("capabilities");
   const spawn = capabilities.block("spawn");
-  const spawnAllow = spawn.texts("allow");
-  const workdirSnapshot = spawn.texts("workdir_snapshot");
-  const unlisted = workdirSnapshot.find((name) => !spawnAllow.includes(name));
-  if (unlisted !== undefined) {
-    throw new Error(`${spawn.path("workdir_snapshot")}: '${unlisted}' is not in ${spawn.path("allow")}`);
-  }
+  const spawnAllow = spawnNames(spawn);
   return {
     name: top.requiredText("name"),
     version: top.requiredText("version"),
     spawnAllow,
     envAllow: capabilities.block("env").texts("allow"),
-    workdirSnapshot,
+    workdirSnapshot: spawn.texts("workdir_snapshot").map((text) => {
+      const name = spawnAllow.find((allowed) => allowed === text);
+      if (name) return name;
+      throw new Error(`${spawn.path("workdir_snapshot")}: '${text}' is not in ${spawn.path("allow")}`);
+    }),
     workdirMaxBytes:
       wholeNumber(capabilities.block("resources"), "workdir_max_bytes") ?? DEFAULT_WORKDIR_MAX_BYTES,
     delegationDeadlineSecs: wholeNumber(top.block("lifecycle"), "delegation_deadline_secs"),
   };
+}
+
+/** `delegate-task` names a capsule by its bare name: two of one name could not be told apart. */
+function spawnNames(spawn: Block): ArtifactName[] {
+  const where = spawn.path("allow");
+  const byBareName = new Map<string, ArtifactName>();
+  for (const text of spawn.texts("allow")) {
+    const name = parseArtifactName(text);
+    if (!name) throw new Error(`${where}: '${text}' is no full name, <scope>/<name>`);
+    const bare = bareName(name);
+    const other = byBareName.get(bare);
+    if (other !== undefined && other !== name) {
+      throw new Error(
+        `${where}: '${other}' and '${name}' are both '${bare}' to a model; list only one of them`,
+      );
+    }
+    byBareName.set(bare, name);
+  }
+  return [...byBareName.values()];
 }
 
 function wholeNumber(block: Block, key: string): number | undefined {

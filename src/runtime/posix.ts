@@ -1,6 +1,6 @@
 /**
- * Calls on directories and files by descriptor, which no runtime library offers: the ground of everything here that
- * must not follow a link.
+ * Calls on the entries of a directory that is open, which no runtime library offers: the ground of everything here that
+ * must not follow a link. What an open file holds is `posix/content.ts`.
  *
  * A name is the bytes of one directory entry, never decoded: `encodeName` makes one of a text. A name that is empty,
  * holds a NUL or a slash is refused with `EINVAL`, so that no call leaves the directory it was given. Nothing throws
@@ -12,17 +12,23 @@
 import { type Pointer, ptr } from "bun:ffi";
 import { constants } from "node:os";
 import { describeErrno } from "../os-error.ts";
-import { type Errno, interrupted, lastFault, libc, linux, macos } from "./posix/libc.ts";
+import {
+  type Descriptor,
+  done,
+  type Errno,
+  interrupted,
+  lastFault,
+  libc,
+  linux,
+  macos,
+  type Posix,
+} from "./posix/libc.ts";
 import {
   AT_EMPTY_PATH,
   AT_FDCWD,
   AT_REMOVEDIR,
   AT_SYMLINK_NOFOLLOW,
-  F_GETFL,
-  FICLONE,
-  FIOCLEX,
   MACOS,
-  O_ACCMODE,
   O_CLOEXEC,
   O_CREAT,
   O_DIRECTORY,
@@ -34,28 +40,21 @@ import {
   O_RDONLY,
   O_WRONLY,
   readStatus,
-  SEEK_DATA,
-  SEEK_HOLE,
-  SEEK_SET,
   STATUS_BYTES,
   STATX_BASIC_STATS,
   type Status,
   type Timestamp,
   UTIME_OMIT,
 } from "./posix/platform.ts";
-import { fault, ok, type Result } from "./result.ts";
+import { fault, ok } from "./result.ts";
 
-export type { Errno } from "./posix/libc.ts";
+export type { Descriptor, Errno, Posix } from "./posix/libc.ts";
 export type { Kind, Status, Timestamp } from "./posix/platform.ts";
 
-export type Posix<T> = Result<T, Errno>;
-/** The number of an open file. */
-export type Descriptor = number;
 /** One directory entry's name, as bytes. */
 export type Name = Uint8Array;
 
 const encoder = new TextEncoder();
-const DONE: Posix<void> = ok(undefined);
 const INVALID: Posix<never> = fault("EINVAL");
 const TOO_LONG: Posix<never> = fault("ENAMETOOLONG");
 
@@ -84,8 +83,6 @@ const status = fixedMemory(STATUS_BYTES);
 const statusView = new DataView(status.memory.buffer);
 const times = fixedMemory(32);
 const timesView = new DataView(times.memory.buffer);
-const ends = fixedMemory(8);
-const endsView = new DataView(ends.memory.buffer);
 const empty = fixedMemory(1);
 
 const SLASH = 0x2f;
@@ -100,10 +97,6 @@ function place(bytes: Uint8Array, where: typeof first): Pointer | undefined {
 
 function placeName(name: Name, where = first): Pointer | undefined {
   return name.includes(SLASH) ? undefined : place(name, where);
-}
-
-function done(returned: number): Posix<void> {
-  return returned < 0 ? lastFault() : DONE;
 }
 
 function opened(
@@ -244,62 +237,9 @@ export function setModified(descriptor: Descriptor, { seconds, nanoseconds }: Ti
   return done(libc.futimens(descriptor, times.at));
 }
 
-export function setLength(descriptor: Descriptor, length: number): Posix<void> {
-  return done(libc.ftruncate(descriptor, length));
-}
-
-const WHENCE = { start: SEEK_SET, data: SEEK_DATA, hole: SEEK_HOLE } as const;
-
-/**
- * Moves a file's position to `offset`, or to the first byte from there that is data, or a hole (the end counts as one).
- * `ENXIO`: there is none.
- */
-export function seek(descriptor: Descriptor, offset: number, to: keyof typeof WHENCE): Posix<number> {
-  const position = Number(libc.lseek(descriptor, offset, WHENCE[to]));
-  return position < 0 ? lastFault() : ok(position);
-}
-
-/** Reads into `buffer`: the bytes read, 0 at the end of the file. */
-export function read(descriptor: Descriptor, buffer: Uint8Array): Posix<number> {
-  if (buffer.length === 0) return ok(0);
-  for (;;) {
-    const count = Number(libc.read(descriptor, buffer, buffer.length));
-    if (count >= 0) return ok(count);
-    if (!interrupted()) return lastFault();
-  }
-}
-
-/** Writes of `buffer` what the system takes at once: the bytes written. */
-export function write(descriptor: Descriptor, buffer: Uint8Array): Posix<number> {
-  if (buffer.length === 0) return ok(0);
-  for (;;) {
-    const count = Number(libc.write(descriptor, buffer, buffer.length));
-    if (count >= 0) return ok(count);
-    if (!interrupted()) return lastFault();
-  }
-}
-
 /** Closes a descriptor; whatever it returns, the number is free. */
 export function close(descriptor: Descriptor): void {
   libc.close(descriptor);
-}
-
-/**
- * Copies within the kernel at most `length` bytes, from the one file's position to the other's: the bytes copied, 0 at
- * the end. `ENOSYS`, `EXDEV`, `EOPNOTSUPP`, `EINVAL` and others where it cannot between these two files.
- */
-export function copyRange(from: Descriptor, to: Descriptor, length: number): Posix<number> {
-  if (!linux) return fault("ENOSYS");
-  for (;;) {
-    const count = Number(linux.copy_file_range(from, null, to, null, length, 0));
-    if (count >= 0) return ok(count);
-    if (!interrupted()) return lastFault();
-  }
-}
-
-/** Makes `to` hold what `from` holds, sharing its storage (`FICLONE`). Linux, and few file systems; else an errno. */
-export function cloneContent(from: Descriptor, to: Descriptor): Posix<void> {
-  return linux ? done(libc.ioctl(to, FICLONE, from)) : fault("ENOSYS");
 }
 
 /** A new file that shares the storage of `from` (`fclonefileat`). macOS on APFS; else an errno. */
@@ -307,28 +247,4 @@ export function cloneFileAt(from: Descriptor, directory: Descriptor, name: Name)
   const at = placeName(name);
   if (at === undefined) return INVALID;
   return macos ? done(macos.fclonefileat(from, directory, at, 0)) : fault("ENOSYS");
-}
-
-/** A pipe, close-on-exec on both ends. Linux makes it so at once; macOS a moment after. */
-export function openPipe(): Posix<{ readonly readEnd: Descriptor; readonly writeEnd: Descriptor }> {
-  const made = done(linux ? linux.pipe2(ends.at, O_CLOEXEC) : libc.pipe(ends.at));
-  if (!made.ok) return made;
-  const readEnd = endsView.getInt32(0, true);
-  const writeEnd = endsView.getInt32(4, true);
-  if (MACOS) {
-    setCloseOnExec(readEnd);
-    setCloseOnExec(writeEnd);
-  }
-  return ok({ readEnd, writeEnd });
-}
-
-/** No program started from now on inherits `descriptor`. */
-export function setCloseOnExec(descriptor: Descriptor): Posix<void> {
-  return done(libc.ioctl(descriptor, FIOCLEX, 0));
-}
-
-/** Whether a descriptor was opened for reading and nothing else. */
-export function isReadOnly(descriptor: Descriptor): boolean {
-  const flags = libc.fcntl(descriptor, F_GETFL);
-  return flags >= 0 && (flags & O_ACCMODE) === O_RDONLY;
 }

@@ -3,7 +3,8 @@ import { readFileSync } from "node:fs";
 import { Census, takeCensus } from "../../src/census/census.ts";
 import { identify, parseProcStat, readProcess } from "../../src/census/process-identity.ts";
 import { createHost } from "../kit/host.ts";
-import { sleeper, startTokenOf, until, writeRecord, zombie } from "../kit/records.ts";
+import { sleeper, startTokenOf, writeRecord, zombie } from "../kit/records.ts";
+import { until } from "../kit/until.ts";
 
 const onLinux = process.platform === "linux";
 
@@ -27,9 +28,8 @@ describe.if(onLinux)("a process's identity", () => {
     const startToken = startTokenOf(undead.pid);
     expect(identify({ pid: undead.pid, startToken })).toBe("alive");
     undead.die();
-    await until(
-      () => readFileSync(`/proc/${undead.pid}/stat`, "latin1").includes(") Z"),
-      "the child is a zombie",
+    await until("the child is a zombie", () =>
+      readFileSync(`/proc/${undead.pid}/stat`, "latin1").includes(") Z"),
     );
     expect(identify({ pid: undead.pid, startToken })).toBe("gone");
     await undead.end();
@@ -73,9 +73,8 @@ describe.if(onLinux)("a census", () => {
     const census = new Census([recordFor(undead.pid)]);
     expect(census.count()).toBe(1);
     undead.die();
-    await until(
-      () => readFileSync(`/proc/${undead.pid}/stat`, "latin1").includes(") Z"),
-      "the child is a zombie",
+    await until("the child is a zombie", () =>
+      readFileSync(`/proc/${undead.pid}/stat`, "latin1").includes(") Z"),
     );
     expect(census.count()).toBe(0);
     await undead.end();

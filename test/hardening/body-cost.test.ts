@@ -1,21 +1,10 @@
 /** What one request may cost: bodies of 64 KiB, heads that the parser takes, and not a byte more is waited for. */
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { DaemonProcess } from "../../examples/daemon-process.ts";
+import { expect, test } from "bun:test";
 import { connectRaw, exchangeRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
-import { ask, createHome, type Home, startCompiled } from "./kit.ts";
+import { ask, sharedDaemon } from "./kit.ts";
 
-let home: Home;
-let daemon: DaemonProcess;
-
-beforeAll(async () => {
-  home = await createHome();
-  daemon = await startCompiled(home);
-});
-afterAll(async () => {
-  await daemon.stop();
-  home.remove();
-});
+const { daemon } = sharedDaemon();
 
 const LIMIT = 64 * 1024;
 const BODIED = ["/spawn", "/register", "/deregister"] as const;

@@ -1,21 +1,10 @@
 /** Who may talk to the daemon: no web page, under whatever name it reached the port. */
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { DaemonProcess } from "../../examples/daemon-process.ts";
+import { expect, test } from "bun:test";
 import { connectRaw, exchangeRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
-import { ask, createHome, type Home, startCompiled, VERSION } from "./kit.ts";
+import { ask, sharedDaemon, VERSION } from "./kit.ts";
 
-let home: Home;
-let daemon: DaemonProcess;
-
-beforeAll(async () => {
-  home = await createHome();
-  daemon = await startCompiled(home);
-});
-afterAll(async () => {
-  await daemon.stop();
-  home.remove();
-});
+const { daemon } = sharedDaemon();
 
 const ENDPOINTS = [
   ["GET", "/health"],

@@ -5,12 +5,12 @@ import { closeSync, constants, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import type { DaemonProcess } from "../../examples/daemon-process.ts";
 import { exchangeRaw, requestBytes } from "../kit/raw-http.ts";
+import { until } from "../kit/until.ts";
 import {
   ask,
   askSpawn,
   BINARY,
   createHome,
-  eventually,
   type Home,
   manifestOf,
   registerRoot,
@@ -27,7 +27,7 @@ afterAll(() => home.remove());
 
 /** The lines of decisions, once `wanted` stands among them. */
 async function linesOf(daemon: DaemonProcess, wanted: string): Promise<string[]> {
-  await eventually(`a line with ${wanted}`, () => daemon.stderr().includes(wanted));
+  await until(`a line with ${wanted}`, () => daemon.stderr().includes(wanted));
   return daemon
     .stderr()
     .split("\n")
@@ -165,12 +165,12 @@ test("a stderr that nobody reads never stops the daemon, and what was dropped is
     stdio: ["ignore", "ignore", held],
   });
   try {
-    await eventually("the daemon answers", () => isAnswering(port));
+    await until("the daemon answers", () => isAnswering(port));
     await flood(port, FLOOD);
     expect((await ask({ port }, "/health")).status).toBe(200);
     let said = "";
     const room = Buffer.alloc(65_536);
-    await eventually("the lines that were dropped are counted", async () => {
+    await until("the lines that were dropped are counted", async () => {
       try {
         said += room.toString("utf8", 0, readSync(held, room, 0, room.length, null));
       } catch {
@@ -213,7 +213,7 @@ for (const [what, redirection] of [
       },
     );
     try {
-      await eventually("the daemon answers", () => isAnswering(port));
+      await until("the daemon answers", () => isAnswering(port));
       await flood(port, 200);
       expect((await ask({ port }, "/health")).status).toBe(200);
     } finally {

@@ -2,7 +2,8 @@
 
 import { expect, test } from "bun:test";
 import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
-import { ask, askSpawn, createHome, eventually, registerRoot, startCompiled, VERSION } from "./kit.ts";
+import { until } from "../kit/until.ts";
+import { ask, askSpawn, createHome, registerRoot, startCompiled, VERSION } from "./kit.ts";
 
 const HEALTH = requestBytes({ path: "/health" });
 
@@ -41,17 +42,14 @@ test("with every descriptor in use it answers who is connected, and then everybo
     expect(starved?.status).toBe(500);
     expect(JSON.parse(starved?.body ?? "").error).toContain("Too many open files");
     for (const connection of crowd) connection.close();
-    await eventually("/health is answered again", () =>
+    await until("/health is answered again", () =>
       ask(daemon, "/health").then(
         ({ status }) => status === 200,
         () => false,
       ),
     );
     // The want of descriptors was no verdict about the artifact.
-    await eventually(
-      "/spawn is granted again",
-      async () => (await askSpawn(daemon, credential)).status === 200,
-    );
+    await until("/spawn is granted again", async () => (await askSpawn(daemon, credential)).status === 200);
     expect(await daemon.stop()).toBe(0);
   } finally {
     for (const connection of crowd) connection.close();

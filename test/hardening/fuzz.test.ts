@@ -4,11 +4,10 @@
  * `FUZZ_SEED=<seed>`.
  */
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { DaemonProcess } from "../../examples/daemon-process.ts";
 import { connectRaw, requestBytes } from "../kit/raw-http.ts";
-import { ask, askSpawn, createHome, type Home, registerRoot, startCompiled, VERSION } from "./kit.ts";
+import { ask, askSpawn, registerRoot, sharedDaemon, VERSION } from "./kit.ts";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_260_801);
 const BATCHES = 100;
@@ -16,19 +15,9 @@ const REQUESTS_A_BATCH = 200;
 /** Requests on one connection, one after another without waiting. */
 const PIPELINE = 10;
 
-let home: Home;
-let daemon: DaemonProcess;
-
-beforeAll(async () => {
-  home = await createHome();
-  daemon = await startCompiled(home, {
-    args: ["--max-live-capsules", "1000000", "--max-concurrent", "1000000"],
-    env: { CONSOLA_LEVEL: "0" },
-  });
-});
-afterAll(async () => {
-  await daemon.stop();
-  home.remove();
+const { daemon } = sharedDaemon({
+  args: ["--max-live-capsules", "1000000", "--max-concurrent", "1000000"],
+  env: { CONSOLA_LEVEL: "0" },
 });
 
 interface Wire {

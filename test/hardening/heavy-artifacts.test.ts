@@ -1,24 +1,15 @@
 /** Artifacts that are a lot of work: others are answered before they are, and what was found is remembered. */
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
-import type { DaemonProcess } from "../../examples/daemon-process.ts";
 import { STORED, zipBytes } from "../kit/zip-bytes.ts";
-import { ask, askSpawn, createHome, type Home, manifestOf, registerRoot, startCompiled } from "./kit.ts";
+import { ask, askSpawn, manifestOf, registerRoot, sharedDaemon } from "./kit.ts";
 
-let home: Home;
-let daemon: DaemonProcess;
+const { home, daemon } = sharedDaemon();
 let credential: string;
-
 beforeAll(async () => {
-  home = await createHome();
-  daemon = await startCompiled(home);
   credential = await registerRoot(daemon, "ses_root");
-});
-afterAll(async () => {
-  await daemon.stop();
-  home.remove();
 });
 
 const GOOD = manifestOf("child", "");

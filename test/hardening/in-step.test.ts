@@ -6,22 +6,11 @@
  * `/after`, or the end of the connection, with or without the parser's bare 400.
  */
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { DaemonProcess } from "../../examples/daemon-process.ts";
+import { expect, test } from "bun:test";
 import { connectRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
-import { createHome, type Home, startCompiled } from "./kit.ts";
+import { sharedDaemon } from "./kit.ts";
 
-let home: Home;
-let daemon: DaemonProcess;
-
-beforeAll(async () => {
-  home = await createHome();
-  daemon = await startCompiled(home);
-});
-afterAll(async () => {
-  await daemon.stop();
-  home.remove();
-});
+const { daemon } = sharedDaemon();
 
 const SMUGGLED = requestBytes({ path: "/health" });
 const AFTER = requestBytes({ path: "/after", headers: [["Connection", "close"]] });

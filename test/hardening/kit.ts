@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DaemonProcess, startDaemonProcess } from "../../examples/daemon-process.ts";
 import { packCapsule, publishArchive } from "../../examples/publish.ts";
+import { shared } from "../kit/shared.ts";
 
 export const BINARY = join(import.meta.dir, "../../dist/mur-roost");
 export const VERSION = "1.0.0";
@@ -57,6 +58,20 @@ export function startCompiled(home: Home, options: StartOptions = {}): Promise<D
   });
 }
 
+/** One daemon on one home for all tests of the file that calls this. */
+export function sharedDaemon(options: StartOptions = {}) {
+  return shared(
+    async () => {
+      const home = await createHome();
+      return { home, daemon: await startCompiled(home, options) };
+    },
+    async ({ home, daemon }) => {
+      await daemon.stop();
+      home.remove();
+    },
+  );
+}
+
 export interface Answer {
   readonly status: number;
   readonly body: Record<string, unknown>;
@@ -95,17 +110,4 @@ export function askSpawn(
   name = "local/child",
 ): Promise<Answer> {
   return ask(daemon, "/spawn", { name, version: VERSION }, { "x-murmur-spawn-credential": credential });
-}
-
-/** Waits until `holds` says so, asking again and again. */
-export async function eventually(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  deadlineMs = 15_000,
-): Promise<void> {
-  const start = performance.now();
-  while (!(await holds())) {
-    if (performance.now() - start > deadlineMs) throw new Error(`not within ${deadlineMs} ms: ${what}`);
-    await Bun.sleep(20);
-  }
 }

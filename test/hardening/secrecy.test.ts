@@ -5,16 +5,8 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type DaemonProcess, startDaemonProcess } from "../../examples/daemon-process.ts";
-import {
-  ask,
-  askSpawn,
-  createHome,
-  eventually,
-  type Home,
-  registerRoot,
-  startCompiled,
-  VERSION,
-} from "./kit.ts";
+import { until } from "../kit/until.ts";
+import { ask, askSpawn, createHome, type Home, registerRoot, startCompiled, VERSION } from "./kit.ts";
 import { createOrdinaryUser, type OrdinaryUser } from "./ordinary-user.ts";
 
 const onLinux = process.platform === "linux";
@@ -36,10 +28,7 @@ describe.skipIf(!onLinux)("another process of the same ordinary user", () => {
     open = Bun.spawn([...user.prefix, "sleep", "600"], {
       env: { SECRET: "yes", PATH: process.env.PATH ?? "" },
     });
-    await eventually(
-      "the open process runs",
-      async () => (await user.run(`cat /proc/${open.pid}/environ`)) === 0,
-    );
+    await until("the open process runs", async () => (await user.run(`cat /proc/${open.pid}/environ`)) === 0);
   });
   afterAll(async () => {
     open.kill();
@@ -154,7 +143,7 @@ describe.skipIf(!strace || !onLinux)("connections of its own (skipped where ther
     await playFormation(daemon);
     await daemon.kill(end);
     const ended = new RegExp(`^${daemon.pid} +\\+\\+\\+ (exited|killed)`, "m");
-    await eventually(
+    await until(
       "strace has written everything",
       () => existsSync(out) && ended.test(readFileSync(out, "utf8")),
     );

@@ -1,21 +1,10 @@
 /** Clients that dawdle cost others nothing, and are let go after about ten seconds. */
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { DaemonProcess } from "../../examples/daemon-process.ts";
+import { expect, test } from "bun:test";
 import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
-import { ask, askSpawn, createHome, type Home, registerRoot, startCompiled } from "./kit.ts";
+import { ask, askSpawn, registerRoot, sharedDaemon } from "./kit.ts";
 
-let home: Home;
-let daemon: DaemonProcess;
-
-beforeAll(async () => {
-  home = await createHome();
-  daemon = await startCompiled(home, { args: ["--max-live-capsules", "100", "--max-concurrent", "100"] });
-});
-afterAll(async () => {
-  await daemon.stop();
-  home.remove();
-});
+const { daemon } = sharedDaemon({ args: ["--max-live-capsules", "100", "--max-concurrent", "100"] });
 
 const post = (path: string, header: readonly [string, string]) =>
   requestBytes({ method: "POST", path, headers: [header] });

@@ -2,6 +2,7 @@
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { until } from "./until.ts";
 
 export interface RecordFields {
   readonly session_id: string;
@@ -60,8 +61,8 @@ export async function zombie(): Promise<{ readonly pid: number; die(): void; end
   const pid = Number(new TextDecoder().decode(value).trim());
   // Until the shell has become the other sleep, it would wait for its child.
   await until(
-    () => readFileSync(`/proc/${parent.pid}/comm`, "latin1") === "sleep\n",
     "the parent is a sleep",
+    () => readFileSync(`/proc/${parent.pid}/comm`, "latin1") === "sleep\n",
   );
   return {
     pid,
@@ -71,13 +72,4 @@ export async function zombie(): Promise<{ readonly pid: number; die(): void; end
       await parent.exited;
     },
   };
-}
-
-/** Waits until the condition holds; fails after a deadline that only a broken test reaches. */
-export async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  while (!(await condition())) {
-    if (Date.now() > deadline) throw new Error(`never happened: ${what}`);
-    await Bun.sleep(10);
-  }
 }

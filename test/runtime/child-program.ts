@@ -8,18 +8,17 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import {
   announceReady,
+  canDelegate,
   closeSession,
   commandEnvironment,
   type DoorUrl,
   describeRefusal,
   endWithSpawner,
-  isRegistered,
   launch,
   openSession,
   parseArtifactName,
   parseArtifactVersion,
   parseDoorUrl,
-  parseRunArguments,
   Secret,
   type Session,
 } from "../../src/runtime/index.ts";
@@ -53,9 +52,7 @@ function report(path: string): void {
 }
 
 async function open(): Promise<Session> {
-  const run = parseRunArguments(process.argv.slice(2));
-  if (!run.ok) throw new Error(run.fault);
-  const session = await openSession({ run: run.value });
+  const session = await openSession();
   if (!session.ok) {
     process.stderr.write(`${describeRefusal(session.fault)}\n`);
     process.exit(1);
@@ -102,7 +99,7 @@ async function chain(session: Session): Promise<void> {
 async function launchWorker(session: Session): Promise<void> {
   const name = parseArtifactName("local/worker");
   const version = parseArtifactVersion("0.1.0");
-  if (!name || !version || !isRegistered(session)) throw new Error("nothing can be launched from here");
+  if (!name || !version || !canDelegate(session)) throw new Error("nothing can be launched from here");
   const outcome = await launch(session, { name, version, contextId: "ctx_chain" });
   if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
 }

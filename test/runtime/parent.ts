@@ -1,9 +1,11 @@
+import { setDefaultTimeout } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import {
   type Clock,
   type Coordinates,
-  isRegistered,
+  canDelegate,
+  type DelegatingSession,
   type LaunchedChild,
   type LaunchOutcome,
   type LaunchRequest,
@@ -11,10 +13,10 @@ import {
   openSession,
   parseArtifactName,
   parseArtifactVersion,
-  type RegisteredSession,
   systemClock,
 } from "../../src/runtime/index.ts";
-import type { World } from "./world.ts";
+import { shared } from "../kit/shared.ts";
+import { childBinary, createWorld, ROOMY, type World } from "./world.ts";
 
 /** `<name>@0.1.0`, as a request names it. */
 export function coordinates(text: string): Coordinates {
@@ -33,7 +35,9 @@ export type LaunchHow = Partial<LaunchRequest> & {
 
 /** A parent session in the test's own process, and what it has written. */
 export interface TestParent {
-  readonly session: RegisteredSession;
+  readonly session: DelegatingSession;
+  /** The program of its children. */
+  readonly binary: string;
   /** The parent's process environment. */
   readonly environment: Record<string, string>;
   /** Launches `local/worker`, whose program does as `mode` says (child-program.ts). */
@@ -50,10 +54,28 @@ export interface TestParent {
 export const PARENT = "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE, ONLY_PARENT]}";
 export const WORKER = "env: {allow: [CHILD_MODE]}";
 
+export interface Manifests {
+  readonly parent?: string;
+  readonly worker?: string;
+}
+
+/** One parent in one world for all tests of the file that calls this. */
+export function sharedParent(manifests: Manifests = {}) {
+  // Processes start slowly on a machine that is busy with other things.
+  setDefaultTimeout(60_000);
+  return shared(
+    async () => {
+      const world = await createWorld(ROOMY);
+      return { world, parent: await openParent(world, await childBinary(), manifests) };
+    },
+    ({ world }) => world.stop(),
+  );
+}
+
 export async function openParent(
   world: World,
   binary: string,
-  manifests: { readonly parent?: string; readonly worker?: string } = {},
+  manifests: Manifests = {},
 ): Promise<TestParent> {
   const { parent = PARENT, worker = WORKER } = manifests;
   await world.publish("local/parent", parent);
@@ -82,7 +104,7 @@ export async function openParent(
     environment,
     output: { stdout: keep, stderr: keep },
   });
-  if (!opened.ok || !isRegistered(opened.value)) throw new Error(JSON.stringify(opened));
+  if (!opened.ok || !canDelegate(opened.value)) throw new Error(JSON.stringify(opened));
   const session = opened.value;
   const launchAs = (mode: string, how: LaunchHow = {}) => {
     const { clock = systemClock, environment: more, ...request } = how;
@@ -91,6 +113,7 @@ export async function openParent(
   };
   return {
     session,
+    binary,
     environment,
     launch: launchAs,
     async launched(mode, how) {

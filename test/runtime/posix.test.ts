@@ -14,11 +14,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { cloneContent, copyRange, read, seek, setLength, write } from "../../src/runtime/posix/content.ts";
 import { listDirectory } from "../../src/runtime/posix/listing.ts";
+import { openPipe, setCloseOnExec } from "../../src/runtime/posix/pipe.ts";
 import {
-  cloneContent,
   close,
-  copyRange,
   createFileAt,
   type Descriptor,
   encodeName,
@@ -27,22 +27,16 @@ import {
   openDirectoryAt,
   openDirectoryPath,
   openForReadingAt,
-  openPipe,
   type Posix,
-  read,
   readLinkAt,
   removeAt,
   removeDirectoryAt,
   renameAt,
-  seek,
-  setCloseOnExec,
-  setLength,
   setMode,
   setModeAt,
   setModified,
   statusAt,
   statusOf,
-  write,
 } from "../../src/runtime/posix.ts";
 
 let folder: string;

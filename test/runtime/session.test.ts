@@ -1,10 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import {
+  type ArtifactName,
+  canDelegate,
   closeSession,
   describeRefusal,
   openSession,
-  parseRunArguments,
   type SessionOptions,
 } from "../../src/runtime/index.ts";
 import { type RawServer, rawServer, reply } from "../kit/raw-server.ts";
@@ -23,6 +25,8 @@ beforeAll(async () => {
   await world.publish("local/parent", "spawn: {allow: [local/worker]}");
   await world.publish("local/worker", "");
   await world.publish("local/broken", "spawn: {allow: no}");
+  await world.publish("local/twins", "spawn: {allow: [local/worker, local/other, murmur/worker]}");
+  await world.publish("local/unnamed", "spawn: {allow: [worker]}");
 });
 afterAll(() => world.stop());
 afterEach(async () => {
@@ -113,6 +117,56 @@ describe("who registers", () => {
   });
 });
 
+describe("delegate-task", () => {
+  test("is the session's own, by the bare names that its manifest lists, in that order", async () => {
+    await world.publish(
+      "local/chief",
+      "spawn: {allow: [murmur/z, local/a, murmur/z], workdir_snapshot: [local/a]}",
+    );
+    const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
+    const opened = await open({ capsule: "local/chief", environment: { MURMUR_ROOST_URL: daemon.url } });
+    if (!opened.ok || !canDelegate(opened.value)) throw new Error("it may not delegate");
+    const { definition, capsules } = opened.value.delegateTask;
+    expect(definition).toMatchObject({
+      name: "delegate-task",
+      input_schema: {
+        type: "object",
+        properties: { capsule: { type: "string", enum: ["z", "a"] } },
+        required: ["capsule", "version", "task"],
+      },
+    });
+    expect(definition.description.match(/\S+(?= starts with a copy)/g)).toEqual(["a"]);
+    expect([...capsules]).toEqual([
+      ["z", "murmur/z"],
+      ["a", "local/a"],
+    ] as [string, ArtifactName][]);
+    await closeSession(opened.value, "complete");
+  });
+
+  test("is not there where the manifest lists nothing", async () => {
+    const opened = await open({ capsule: "local/worker" });
+    if (!opened.ok) throw new Error(describeRefusal(opened.fault));
+    expect(opened.value.delegateTask).toBeUndefined();
+    expect(canDelegate(opened.value)).toBe(false);
+    await closeSession(opened.value, "complete");
+  });
+
+  test.each([
+    ["local/twins", "'local/worker' and 'murmur/worker' are both 'worker' to a model; list only one of them"],
+    ["local/unnamed", "'worker' is no full name, <scope>/<name>"],
+  ])(
+    "refuses %s: a model could not name its capsules, and the daemon hears of no session",
+    async (capsule, why) => {
+      const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
+      const said = await refusal({ capsule, environment: { MURMUR_ROOST_URL: daemon.url } });
+      expect(said).toBe(
+        `E-MAN-003: manifest parse error: '${capsule}/0.1.0': capabilities.spawn.allow: ${why}`,
+      );
+      expect(daemon.received()).toBe("");
+    },
+  );
+});
+
 describe("what refuses the launch", () => {
   test("no daemon to register at", async () => {
     const unset = await refusal({ environment: { MURMUR_ROOST_URL: undefined } });
@@ -159,6 +213,16 @@ describe("what refuses the launch", () => {
     expect(await refusal({ capsule: "local/broken" })).toContain("capabilities.spawn.allow: must be a list");
   });
 
+  test("a command line that is none of a capsule's, which is the process's own where no other is given", async () => {
+    const program = join(import.meta.dir, "../../examples/outcomes/worker.ts");
+    const started = Bun.spawn([process.execPath, "--no-env-file", program, "run", "--capsule", "worker"], {
+      env: { PATH: process.env.PATH, HOME: world.home },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    expect(await new Response(started.stderr).text()).toBe("--capsule must be a full name, <scope>/<name>\n");
+    expect(await started.exited).toBe(1);
+  });
+
   test("a home that is none", async () => {
     for (const HOME of [undefined, "", "relative", "/nowhere/at/all"]) {
       expect(await refusal({ environment: { HOME } })).toContain("HOME");
@@ -174,35 +238,4 @@ test("a failed deregistration is one line of warning, and changes nothing", asyn
   await closeSession(opened.value, "complete");
   expect(written).toMatch(/^warning: session ses_\w+ could not deregister: mur-roost at http:.*\n$/);
   expect(existsSync(opened.value.directories.runtime.path)).toBe(false);
-});
-
-describe("the arguments of a run", () => {
-  const given = ["run", "--capsule", "local/a", "--capsule-version", "1", "--workdir", "/w"];
-
-  test("are read by name", () => {
-    const flags = ["--json", "--later", "--spawn-grant-stdin", "--readiness-tokens"];
-    const read = parseRunArguments([...given, ...flags, "--parent-workdir-snapshot", '{"files":1}']);
-    expect(read).toMatchObject({
-      ok: true,
-      value: {
-        name: "local/a",
-        version: "1",
-        workdir: "/w",
-        grantOnStdin: true,
-        readinessTokens: true,
-        parentWorkdir: { files: 1 },
-      },
-    });
-  });
-
-  test.each([
-    ["run", given.slice(1)],
-    ["--capsule", given.with(2, "A")],
-    ["--capsule-version", given.with(4, "..")],
-    ["--workdir", given.slice(0, 5)],
-    ["--parent-workdir-snapshot", [...given, "--parent-workdir-snapshot", "[]"]],
-  ])("%s is said where it is wrong", (name, argv) => {
-    const read = parseRunArguments(argv);
-    expect(read.ok ? "" : read.fault).toContain(name);
-  });
 });

@@ -1,8 +1,8 @@
 /** A host of its own for a test: a home with a store, a daemon, and capsules whose program is `child-program.ts`. */
 
-import { mkdirSync, mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { compiled } from "../kit/compiled.ts";
 import { createHost, publishCapsule } from "../kit/host.ts";
 
 export interface World {
@@ -41,45 +41,9 @@ export async function createWorld(flags: readonly string[] = [], { apart = false
   };
 }
 
-declare global {
-  /** Each test file has modules of its own; the global object is the whole run's. */
-  var compiledTestChild: Promise<string> | undefined;
-}
-
-/** The child program as a binary of its own, both of Bun's autoloads off; compiled once a run. */
+/** The program of a capsule that keeps the contract, or breaks it where it is told to (child-program.ts). */
 export function childBinary(): Promise<string> {
-  globalThis.compiledTestChild ??= compile();
-  return globalThis.compiledTestChild;
-}
-
-/** A run of tests ends without an event: what hears it is a process whose input ends with it. */
-function removeAfterRun(directory: string): void {
-  const remover = Bun.spawn(["sh", "-c", 'cat; rm -r "$0"', directory], {
-    stdio: ["pipe", "ignore", "ignore"],
-  });
-  remover.unref();
-}
-
-async function compile(): Promise<string> {
-  const directory = mkdtempSync(join(tmpdir(), "mur-roost-child-"));
-  removeAfterRun(directory);
-  const path = join(directory, "child");
-  const build = Bun.spawn(
-    [
-      process.execPath,
-      "build",
-      "--compile",
-      "--no-compile-autoload-dotenv",
-      "--no-compile-autoload-bunfig",
-      join(import.meta.dir, "child-program.ts"),
-      "--outfile",
-      path,
-    ],
-    { cwd: directory, stdio: ["ignore", "ignore", "pipe"] },
-  );
-  const said = await new Response(build.stderr).text();
-  if ((await build.exited) !== 0) throw new Error(said);
-  return path;
+  return compiled(join(import.meta.dir, "child-program.ts"));
 }
 
 export { openFiles as openDescriptors } from "../kit/folders.ts";

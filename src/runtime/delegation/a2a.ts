@@ -3,8 +3,8 @@
 import type { DoorUrl } from "../addresses.ts";
 import type { Clock } from "../clock.ts";
 import { exchange, type HttpExchange } from "../http.ts";
+import { type JsonObject, objectIn, parseJsonObject, stringIn } from "../json.ts";
 import { redact, Secret } from "../secret.ts";
-import { type JsonObject, objectIn, parseJsonObject, stringIn } from "./json.ts";
 
 export const A2A_VERSION = "1.0";
 export const VERSION_HEADER = "a2a-version";

@@ -2,7 +2,8 @@
 
 import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
 import { within } from "../clock.ts";
-import { delegationTimeoutSecs } from "../environment.ts";
+import { delegationTimeoutSecs } from "../contract/environment.ts";
+import { objectIn, stringIn } from "../json.ts";
 import { describeExit } from "../launch/child-process.ts";
 import { endAll } from "../launch/ending.ts";
 import { launch } from "../launch/launch.ts";
@@ -11,7 +12,6 @@ import { isRegistered, type RegisteredSession, type Session } from "../session/s
 import { call } from "./a2a.ts";
 import { deliverTask, pauseFor } from "./delivery.ts";
 import type { DelegationIdentity } from "./identity.ts";
-import { objectIn, stringIn } from "./json.ts";
 import { readRecord } from "./record-file.ts";
 import { reportCompletion } from "./report.ts";
 import { readAnswer } from "./result-file.ts";

@@ -1,8 +1,8 @@
 /** A completion: what is said of a delegation's end, in `completion.json` and to the parent's door. */
 
 import { bareName } from "../../registry/artifact-name.ts";
+import { parseJsonObject, stringIn } from "../json.ts";
 import type { DelegationIdentity } from "./identity.ts";
-import { parseJsonObject, stringIn } from "./json.ts";
 import { cutText } from "./utf8.ts";
 
 export const COMPLETION_STATUSES = ["ok", "error", "crashed", "terminated"] as const;

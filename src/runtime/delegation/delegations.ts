@@ -2,15 +2,15 @@
 
 import { bareName } from "../../registry/artifact-name.ts";
 import type { DoorUrl } from "../addresses.ts";
-import { delegationTimeoutSecs } from "../environment.ts";
+import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { launch as launchChild } from "../launch/launch.ts";
 import type { LaunchedChild, LaunchOutcome, LaunchRequest } from "../launch/outcome.ts";
 import { fault, type Result } from "../result.ts";
-import type { RegisteredSession } from "../session/session.ts";
+import { type DelegationRequest, readArguments } from "../session/delegate-task.ts";
+import type { DelegatingSession, RegisteredSession } from "../session/session.ts";
 import { deliverTask } from "./delivery.ts";
 import type { CompletionDoor } from "./door.ts";
 import { joinBlocks, outcomeBlock } from "./outcome-block.ts";
-import { type DelegateTask, type DelegationRequest, readArguments } from "./tool.ts";
 import { createTrace, type DelegationOutcome, type Trace } from "./trace.ts";
 import { cutText } from "./utf8.ts";
 import {
@@ -74,8 +74,7 @@ export interface TaskDelegations {
 }
 
 export interface TaskDelegationsOptions {
-  readonly session: RegisteredSession;
-  readonly tool: DelegateTask;
+  readonly session: DelegatingSession;
   /** The session's own, which its A2A door mounts (`completionPlugin`). */
   readonly door: CompletionDoor;
   /** Where that door listens. */
@@ -92,7 +91,7 @@ const NO_TURN_LEFT = "the delegating task had no inference turn left to read thi
 
 /** The delegations of one task. */
 export function createTaskDelegations(options: TaskDelegationsOptions): TaskDelegations {
-  const { session, tool, door, taskId } = options;
+  const { session, door, taskId } = options;
   const trace = createTrace(session);
   const launching = new Set<Promise<unknown>>();
   const starting = new Set<string>();
@@ -169,7 +168,7 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
   return {
     inFlight,
     async call(given, signal) {
-      const asked = readArguments(tool, given);
+      const asked = readArguments(session.delegateTask, given);
       if (!asked.ok) return { kind: "refused", text: asked.fault };
       if (over.signal.aborted) return failed(asked.value, "", "", "the delegating task has ended");
       const calling = start(asked.value, signal ? AbortSignal.any([over.signal, signal]) : over.signal);

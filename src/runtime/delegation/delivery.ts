@@ -2,10 +2,10 @@
 
 import type { DoorUrl } from "../addresses.ts";
 import type { Clock } from "../clock.ts";
+import { objectIn, stringIn } from "../json.ts";
 import { fault, ok, type Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { call, type RpcReply, userMessage } from "./a2a.ts";
-import { objectIn, stringIn } from "./json.ts";
 
 /** From the first try to the last. */
 export const DELIVERY_BOUND_MS = 30_000;

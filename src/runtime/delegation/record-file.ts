@@ -1,8 +1,9 @@
 /** `completion.json` in a records directory that is held by descriptor. */
 
-import { close, type Descriptor, type Posix } from "../posix.ts";
+import type { Descriptor, Posix } from "../posix.ts";
+import { openRegularFile, readAtOnce } from "../tree/regular-file.ts";
+import { replaceFile, writeAll } from "../tree/replaced-file.ts";
 import { type CompletionRecord, formatRecord, parseRecord } from "./completion.ts";
-import { openRegularFile, readUpTo, replaceFile, writeAll } from "./held-files.ts";
 import type { DelegationIdentity } from "./identity.ts";
 
 const RECORD = "completion.json";
@@ -15,10 +16,10 @@ export function readRecord(
   identity: DelegationIdentity,
   durationMs: number,
 ): CompletionRecord | undefined {
-  const file = openRegularFile(directory, RECORD);
-  if (!file) return undefined;
-  const bytes = readUpTo(file.descriptor, MAX_RECORD_BYTES + 1);
-  close(file.descriptor);
+  const file = openRegularFile(directory, [RECORD]);
+  if (!file.ok) return undefined;
+  const bytes = readAtOnce(file.value, MAX_RECORD_BYTES + 1);
+  file.value.close();
   if (!bytes.ok || bytes.value.length > MAX_RECORD_BYTES) return undefined;
   return parseRecord(Buffer.from(bytes.value).toString("utf8"), identity, durationMs);
 }

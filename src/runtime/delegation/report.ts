@@ -1,7 +1,7 @@
 /** Reporting a completion: the record first, then the post, then the record with what the post did. */
 
 import type { Clock } from "../clock.ts";
-import type { SpawnerHandle } from "../handle.ts";
+import type { SpawnerHandle } from "../contract/spawner-handle.ts";
 import { type Descriptor, describeError } from "../posix.ts";
 import { call, userMessage } from "./a2a.ts";
 import { cutDetail, type Delivery, type Report } from "./completion.ts";

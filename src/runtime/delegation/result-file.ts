@@ -1,23 +1,15 @@
 /** A child's answer: the file it left in a directory that its parent holds. */
 
-import { setImmediate as turn } from "node:timers/promises";
-import { close, type Descriptor, describeError, encodeName, openDirectoryAt, type Posix } from "../posix.ts";
+import { close, type Descriptor, describeError, type Errno, type Posix } from "../posix.ts";
 import { ok } from "../result.ts";
-import {
-  ensureDirectoryAt,
-  type OpenFile,
-  openRegularFile,
-  readUpTo,
-  replaceFile,
-  writeAll,
-} from "./held-files.ts";
+import { chunksOf, openRegularFile, type RegularFile, readAtOnce } from "../tree/regular-file.ts";
+import { ensureDirectoryAt, replaceFile, writeAll } from "../tree/replaced-file.ts";
 import { decodeUtf8, wholeCharacters } from "./utf8.ts";
 
 /** What is shown of an answer, in bytes. */
 export const MAX_SHOWN_BYTES = 64 * 1024;
 /** What is kept of an answer that was cut, in bytes. */
 export const MAX_KEPT_BYTES = 64 * 1024 ** 2;
-const CHUNK_BYTES = 1024 ** 2;
 
 export type Answer =
   | { readonly kind: "none" }
@@ -51,22 +43,19 @@ export interface Keeping {
  * writing to it.
  */
 export async function readAnswer(directory: Descriptor, keeping: Keeping): Promise<Answer> {
-  const out = openDirectoryAt(directory, encodeName("out"));
-  if (!out.ok) return { kind: "none" };
-  const file = openRegularFile(out.value, "result.txt");
-  close(out.value);
-  if (!file) return { kind: "none" };
+  const file = openRegularFile(directory, ["out", "result.txt"]);
+  if (!file.ok) return { kind: "none" };
   try {
-    return await readOpened(file, keeping);
+    return await readOpened(file.value, keeping);
   } finally {
-    close(file.descriptor);
+    file.value.close();
   }
 }
 
-async function readOpened(file: OpenFile, keeping: Keeping): Promise<Answer> {
-  const total = file.status.size;
+async function readOpened(file: RegularFile, keeping: Keeping): Promise<Answer> {
+  const total = file.size;
   // A few bytes more than are shown: the cut must see whether it falls inside a character.
-  const head = readUpTo(file.descriptor, Math.min(total, MAX_SHOWN_BYTES + 4));
+  const head = readAtOnce(file, Math.min(total, MAX_SHOWN_BYTES + 4));
   if (!head.ok) return { kind: "none" };
   if (head.value.length === 0) return { kind: "empty" };
   if (total <= MAX_SHOWN_BYTES) return { kind: "whole", text: decodeUtf8(head.value) };
@@ -80,7 +69,7 @@ async function readOpened(file: OpenFile, keeping: Keeping): Promise<Answer> {
   };
 }
 
-async function keep(file: OpenFile, head: Uint8Array, keeping: Keeping): Promise<KeptAnswer> {
+async function keep(file: RegularFile, head: Uint8Array, keeping: Keeping): Promise<KeptAnswer> {
   const directory = ensureDirectoryAt(keeping.runtime, "delegations");
   if (!directory.ok) return notKept(directory.fault);
   try {
@@ -91,35 +80,29 @@ async function keep(file: OpenFile, head: Uint8Array, keeping: Keeping): Promise
       return copied.ok ? ok(undefined) : copied;
     });
     if (!written.ok) return notKept(written.fault);
-    return bytes < file.status.size ? { kind: "beginning", bytes } : { kind: "whole" };
+    return bytes < file.size ? { kind: "beginning", bytes } : { kind: "whole" };
   } finally {
     close(directory.value);
   }
 }
 
-function notKept(errno: Parameters<typeof describeError>[0]): KeptAnswer {
+function notKept(errno: Errno): KeptAnswer {
   return { kind: "not-kept", reason: describeError(errno) };
 }
 
-/** Chunk by chunk, other work between two: the bytes kept, and a last line in the file where they are not all. */
-async function copyRest(file: OpenFile, head: Uint8Array, to: Descriptor): Promise<Posix<number>> {
-  const total = file.status.size;
-  const note = Buffer.from(`\n[cut: this answer has ${total} bytes]\n`);
-  const limit = total <= MAX_KEPT_BYTES ? total : MAX_KEPT_BYTES - note.length;
-  let chunk = head;
-  let kept = 0;
-  while (chunk.length > 0) {
-    const written = writeAll(to, chunk);
+/** The bytes kept, and a last line in the file where they are not all. */
+async function copyRest(file: RegularFile, head: Uint8Array, to: Descriptor): Promise<Posix<number>> {
+  const note = Buffer.from(`\n[cut: this answer has ${file.size} bytes]\n`);
+  const limit = file.size <= MAX_KEPT_BYTES ? file.size : MAX_KEPT_BYTES - note.length;
+  const begun = writeAll(to, head);
+  if (!begun.ok) return begun;
+  let kept = head.length;
+  for await (const chunk of chunksOf(file, limit - kept)) {
+    if (!chunk.ok) return chunk;
+    const written = writeAll(to, chunk.value);
     if (!written.ok) return written;
-    kept += chunk.length;
-    await turn();
-    const next = readUpTo(file.descriptor, Math.min(CHUNK_BYTES, limit - kept));
-    if (!next.ok) return next;
-    chunk = next.value;
+    kept += chunk.value.length;
   }
-  if (kept < total) {
-    const noted = writeAll(to, note);
-    if (!noted.ok) return noted;
-  }
-  return ok(kept);
+  const noted = kept < file.size ? writeAll(to, note) : ok(undefined);
+  return noted.ok ? ok(kept) : noted;
 }

@@ -4,10 +4,12 @@ import { setImmediate as turn } from "node:timers/promises";
 import { Elysia } from "elysia";
 import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
 import { newId } from "../identifiers.ts";
+import { objectIn, stringIn } from "../json.ts";
 import { endWithSpawner } from "../lifeline/follow.ts";
 import { close, describeError } from "../posix.ts";
 import type { Secret } from "../secret.ts";
 import { announceReady, closeSession, type Session } from "../session/session.ts";
+import { ensureDirectoryAt, replaceFile, writeAll } from "../tree/replaced-file.ts";
 import {
   INVALID_PARAMS,
   METHOD_NOT_FOUND,
@@ -19,8 +21,6 @@ import {
 import type { CompletionStatus } from "./completion.ts";
 import type { CompletionDoor } from "./door.ts";
 import { completionPlugin } from "./door-plugin.ts";
-import { ensureDirectoryAt, replaceFile, writeAll } from "./held-files.ts";
-import { objectIn, stringIn } from "./json.ts";
 import { postToDoor, reportCompletion } from "./report.ts";
 import { createTrace } from "./trace.ts";
 

@@ -7,11 +7,12 @@
 
 import { resolve } from "node:path";
 import { bareName } from "../../registry/artifact-name.ts";
-import { holdChildRecords } from "../child-files.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
 import { within } from "../clock.ts";
+import { childCommand } from "../contract/arguments.ts";
+import { childEnvironment } from "../contract/environment.ts";
+import { parseReadiness, type Readiness } from "../contract/readiness.ts";
 import type { ChildDirectory } from "../directories.ts";
-import { childEnvironment } from "../environment.ts";
 import { newId } from "../identifiers.ts";
 import { openLifeline, type ParentLifeline } from "../lifeline/parent.ts";
 import type { RuntimeManifest } from "../manifest.ts";
@@ -19,11 +20,10 @@ import { fault, ok, type Result } from "../result.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
-import { childCommand } from "./arguments.ts";
 import { CHILD_LIFELINE, type ChildProcess, describeExit, startProcess } from "./child-process.ts";
+import { holdChildRecords } from "./child-records.ts";
 import { endAll } from "./ending.ts";
 import type { LaunchFailureCause, LaunchOutcome, LaunchRequest } from "./outcome.ts";
-import { parseReadiness, type Readiness } from "./readiness.ts";
 
 /** From starting the child process to its first line. */
 export const LAUNCH_BOUND_MS = 180_000;
@@ -188,7 +188,7 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
       failure: { cause, message: `${message}${words}`, started: { delegationId, workdir: folder.path } },
     };
   }
-  const { sessionId, door, operatorToken, recordsDirectory } = readiness.value;
+  const { sessionId, door, operatorToken, recordsDirectory, letGoOfId } = readiness.value;
   const records = holdChildRecords(session.directories.home, recordsDirectory, sessionId);
   process.share(operatorToken ? [operatorToken] : []);
   return {
@@ -211,12 +211,18 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
       release() {
         folder.close();
         if (records.ok) records.value.close();
+        letGoOfId();
       },
     },
   };
 }
 
-async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Result<Readiness, Failed>> {
+/** What a child said of itself, under an id that is no other's until it is let go. */
+interface Reported extends Readiness {
+  readonly letGoOfId: () => void;
+}
+
+async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Result<Reported, Failed>> {
   const { session, asked } = launch;
   const giveUp = abortOf(asked.signal);
   const first = await within(
@@ -240,8 +246,12 @@ async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Re
     return fault(failed("ended", asked, `${how} without a first line`));
   }
   const readiness = parseReadiness(first.value.text);
-  if (readiness.ok) return readiness;
-  return fault(failed(readiness.fault.kind, asked, `its first line ${readiness.fault.why}`));
+  if (!readiness.ok) {
+    return fault(failed(readiness.fault.kind, asked, `its first line ${readiness.fault.why}`));
+  }
+  const claimed = session.childSessions.claim(readiness.value.sessionId);
+  if (!claimed.ok) return fault(failed("taken-session-id", asked, `its first line ${claimed.fault}`));
+  return ok({ ...readiness.value, letGoOfId: claimed.value });
 }
 
 function failed(cause: LaunchFailureCause, asked: LaunchRequest, why: string): Failed {

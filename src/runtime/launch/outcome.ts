@@ -44,6 +44,8 @@ export type LaunchFailureCause =
   | "silent"
   | "not-json"
   | "no-session-id"
+  /** The id that it reported is its parent's own, or another child's. */
+  | "taken-session-id"
   | "bad-door"
   | "bad-token"
   | "canceled";

@@ -1,5 +1,6 @@
 /** A child's standard error: echoed line by line, its last lines remembered, no token in either. */
 
+import { printable } from "../../printable.ts";
 import { partialSecret, REDACTED, redact, type Secret } from "../secret.ts";
 
 /** A longer line is cut, in bytes. */
@@ -100,16 +101,5 @@ function show(line: RawLine, secrets: readonly Secret[]): string {
     if (part > 0) text = `${text.slice(0, -part)}${REDACTED}`;
     text += Buffer.from(" […]").toString("latin1");
   }
-  return escapeControls(Buffer.from(text, "latin1").toString("utf8"));
-}
-
-/** Control characters, and the format characters that reorder or break a line. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this escapes
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
-
-function escapeControls(text: string): string {
-  return text.replace(CONTROLS, (found) => {
-    const code = found.charCodeAt(0);
-    return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16)}}`;
-  });
+  return printable(Buffer.from(text, "latin1").toString("utf8"));
 }

@@ -1,7 +1,8 @@
 /** The child's half of a spawner lifeline: it holds the read end and hears end of file when its spawner ends. */
 
-import type { Environment } from "../environment.ts";
-import { isReadOnly, setCloseOnExec, statusOf } from "../posix.ts";
+import type { Environment } from "../contract/environment.ts";
+import { isReadOnly, setCloseOnExec } from "../posix/pipe.ts";
+import { statusOf } from "../posix.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 
 export interface HeldLifeline {

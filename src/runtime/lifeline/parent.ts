@@ -1,6 +1,7 @@
 /** The parent's half of a spawner lifeline: a pipe whose write end lives exactly as long as the parent wants the child. */
 
-import { close, openPipe, type Posix } from "../posix.ts";
+import { openPipe } from "../posix/pipe.ts";
+import { close, type Posix } from "../posix.ts";
 import { ok } from "../result.ts";
 
 export interface ParentLifeline {

@@ -11,7 +11,7 @@
 
 import { dlopen, type FFIFunction, FFIType, read, toArrayBuffer } from "bun:ffi";
 import { constants } from "node:os";
-import { fault, type Result } from "../result.ts";
+import { fault, ok, type Result } from "../result.ts";
 import { INODE64, LIBC, MACOS } from "./platform.ts";
 
 const { i32, u32, ptr, i64_fast: long, u64_fast: size } = FFIType;
@@ -67,6 +67,10 @@ export const macos = MACOS
 /** The name of an error: `ENOENT`. `EUNKNOWN` is one that this platform's list does not hold. */
 export type Errno = keyof typeof constants.errno | "EUNKNOWN";
 
+export type Posix<T> = Result<T, Errno>;
+/** The number of an open file. */
+export type Descriptor = number;
+
 const NAMES = new Map<number, Errno>();
 for (const [name, number] of Object.entries(constants.errno)) {
   // Two names of one number (EAGAIN, EWOULDBLOCK): the first is the usual one.
@@ -88,6 +92,13 @@ export function lastFault(): Result<never, Errno> {
     FAULTS.set(number, known);
   }
   return known;
+}
+
+const DONE: Posix<void> = ok(undefined);
+
+/** Of a call that returns less than 0 where it failed, and nothing of interest else. */
+export function done(returned: number): Posix<void> {
+  return returned < 0 ? lastFault() : DONE;
 }
 
 const EINTR = constants.errno.EINTR;

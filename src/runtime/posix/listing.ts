@@ -1,16 +1,9 @@
 /** The entries of a directory, by descriptor and with their names as bytes. */
 
 import { ptr, read, toArrayBuffer } from "bun:ffi";
-import {
-  close,
-  type Descriptor,
-  encodeName,
-  type Name,
-  openDirectoryAt,
-  type Posix,
-  seek,
-} from "../posix.ts";
+import { close, type Descriptor, encodeName, type Name, openDirectoryAt, type Posix } from "../posix.ts";
 import { ok } from "../result.ts";
+import { seek } from "./content.ts";
 import { clearFault, faultSinceCleared, lastFault, linux, macos } from "./libc.ts";
 import { type Kind, kindOf, SYS_GETDENTS64 } from "./platform.ts";
 

@@ -7,23 +7,26 @@ import type { Outcome } from "../../api/schemas.ts";
 import { type DoorUrl, parseRoostUrl } from "../addresses.ts";
 import { createRoostClient, type RoostClient, refusalSentence } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
+import { parseRunArguments, type RunArguments } from "../contract/arguments.ts";
+import { type Environment, type FormationId, readFormationId } from "../contract/environment.ts";
+import { formatReadiness } from "../contract/readiness.ts";
+import { parseSpawnerHandle, type SpawnerHandle } from "../contract/spawner-handle.ts";
 import { createSessionDirectories, openHome, type SessionDirectories } from "../directories.ts";
-import { type Environment, type FormationId, readFormationId } from "../environment.ts";
-import { parseSpawnerHandle, type SpawnerHandle } from "../handle.ts";
 import { newId } from "../identifiers.ts";
-import type { RunArguments } from "../launch/arguments.ts";
-import { formatReadiness } from "../launch/readiness.ts";
 import { type HeldLifeline, holdLifeline } from "../lifeline/child.ts";
 import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../manifest.ts";
 import { type Output, processOutput } from "../output.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import type { Secret } from "../secret.ts";
+import { type ChildSessions, createChildSessions } from "./child-sessions.ts";
+import { type DelegateTask, delegateTaskOf } from "./delegate-task.ts";
 import { createDiagnostics, type Diagnose } from "./diagnostics.ts";
 import { readGrant } from "./grant.ts";
 
 /** What a session takes from outside; whatever is left out is the process's own. */
 export interface SessionOptions {
-  readonly run: RunArguments;
+  /** The arguments after the program's name, read. */
+  readonly run?: RunArguments;
   readonly environment?: Environment;
   readonly input?: ReadableStream<Uint8Array>;
   readonly output?: Output;
@@ -45,6 +48,10 @@ export interface Session {
   readonly directories: SessionDirectories;
   /** Absent where nothing asks for one: no `capabilities.spawn.allow`, and no approval. */
   readonly registration: Registration | undefined;
+  /** The tool to offer to its model; absent where `capabilities.spawn.allow` is empty: there is no tool then. */
+  readonly delegateTask: DelegateTask | undefined;
+  /** The ids that its children go by. */
+  readonly childSessions: ChildSessions;
   /** Who started it, where a parent did. */
   readonly spawner: SpawnerHandle | undefined;
   readonly lifeline: HeldLifeline | undefined;
@@ -56,11 +63,18 @@ export interface Session {
   readonly diagnose: Diagnose;
 }
 
-/** A session that may ask for children. */
+/** A session that the daemon answers. */
 export type RegisteredSession = Session & { readonly registration: Registration };
 
 export function isRegistered(session: Session): session is RegisteredSession {
   return session.registration !== undefined;
+}
+
+/** A session that may have children: its manifest lists some. */
+export type DelegatingSession = RegisteredSession & { readonly delegateTask: DelegateTask };
+
+export function canDelegate(session: Session): session is DelegatingSession {
+  return isRegistered(session) && session.delegateTask !== undefined;
 }
 
 /**
@@ -69,11 +83,13 @@ export function isRegistered(session: Session): session is RegisteredSession {
  *
  * @returns the session, or why this capsule does not start
  */
-export async function openSession(options: SessionOptions): Promise<Result<Session, StartRefusal>> {
+export async function openSession(options: SessionOptions = {}): Promise<Result<Session, StartRefusal>> {
   const environment = options.environment ?? process.env;
   const clock = options.clock ?? systemClock;
   const output = options.output ?? processOutput();
-  const { run } = options;
+  const read = options.run ? ok(options.run) : parseRunArguments(process.argv.slice(2));
+  if (!read.ok) return fault({ message: read.fault });
+  const run = read.value;
 
   const formationId = readFormationId(environment);
   if (!formationId.ok) return formationId;
@@ -90,7 +106,7 @@ export async function openSession(options: SessionOptions): Promise<Result<Sessi
   const { manifest } = packed.value;
 
   const id = newId("ses");
-  const registered = await registerWhereNeeded(id, manifest, environment, clock, options);
+  const registered = await registerWhereNeeded(id, run, manifest, environment, clock, options.input);
   if (!registered.ok) return registered;
   const registration = registered.value;
   const directories = createSessionDirectories({
@@ -109,6 +125,8 @@ export async function openSession(options: SessionOptions): Promise<Result<Sessi
     store,
     directories: directories.value,
     registration,
+    delegateTask: delegateTaskOf(manifest),
+    childSessions: createChildSessions(id, spawner.value?.sessionId),
     spawner: spawner.value,
     lifeline: lifeline.value,
     formationId: formationId.value,
@@ -125,10 +143,11 @@ export async function openSession(options: SessionOptions): Promise<Result<Sessi
  */
 async function registerWhereNeeded(
   id: string,
+  run: RunArguments,
   manifest: RuntimeManifest,
   environment: Environment,
   clock: Clock,
-  { run, input }: SessionOptions,
+  input: ReadableStream<Uint8Array> | undefined,
 ): Promise<Result<Registration | undefined, StartRefusal>> {
   let approval: Secret | undefined;
   if (run.grantOnStdin) {

@@ -4,24 +4,19 @@
  * one that grows has an end.
  */
 
+import { cloneContent, copyRange, read, seek, setLength, write } from "../posix/content.ts";
 import {
-  cloneContent,
   cloneFileAt,
   close,
-  copyRange,
   type Descriptor,
   type Errno,
   type Name,
   openForReadingAt,
   type Posix,
-  read,
   removeAt,
   type Status,
-  seek,
-  setLength,
   setModeAt,
   statusOf,
-  write,
 } from "../posix.ts";
 import { fault, ok, type Result } from "../result.ts";
 

@@ -77,14 +77,20 @@ export function ownDirectories(
   return ok(at);
 }
 
-/** A directory that is there already, step by step; `undefined` where any step is missing or is no directory. */
-export function openDescendant(parent: Descriptor, names: readonly Name[]): Descriptor | undefined {
+/** Which of the names could not be opened, counted from 0. */
+export interface FailedStep {
+  readonly step: number;
+  readonly errno: Errno;
+}
+
+/** A directory that is there already, reached step by step; the parent itself where there are no names. */
+export function openDescendant(parent: Descriptor, names: readonly Name[]): Result<Descriptor, FailedStep> {
   let at = parent;
-  for (const name of names) {
+  for (const [step, name] of names.entries()) {
     const next = openDirectoryAt(at, name);
     if (at !== parent) close(at);
-    if (!next.ok) return undefined;
+    if (!next.ok) return fault({ step, errno: next.fault });
     at = next.value;
   }
-  return at;
+  return ok(at);
 }

@@ -1,7 +1,7 @@
 /** A delegating session in the test's own process, its door listening, and real workers below it. */
 
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { Elysia } from "elysia";
 import {
   type CompletionDoor,
@@ -9,16 +9,15 @@ import {
   completionPlugin,
   createCompletionDoor,
   createTaskDelegations,
+  type DelegatingSession,
   type DoorUrl,
-  delegateTask,
   newId,
   parseDoorUrl,
-  type RegisteredSession,
   type TaskDelegations,
   type TaskDelegationsOptions,
 } from "../../../src/runtime/index.ts";
+import { compiled } from "../../kit/compiled.ts";
 import { type ManualClock, manualClock } from "../../kit/manual-clock.ts";
-import { cachedProgram } from "../../kit/program-cache.ts";
 import { openParent } from "../parent.ts";
 import { createWorld, ROOMY, type World } from "../world.ts";
 
@@ -32,15 +31,14 @@ export interface ServedDelegations {
 }
 
 /** @param port 0 is a free one */
-export function serveDelegations(session: RegisteredSession, port: number): ServedDelegations {
+export function serveDelegations(session: DelegatingSession, port: number): ServedDelegations {
   const door = createCompletionDoor(session.id);
   const app = new Elysia()
     .use(completionPlugin(door))
     .listen({ hostname: "127.0.0.1", port, reusePort: false });
   const url = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
-  const tool = delegateTask(session.manifest);
-  if (!url || !tool.ok || !tool.value) throw new Error("no door or no tool");
-  const made = { session, tool: tool.value, door, doorUrl: url };
+  if (!url) throw new Error("no door");
+  const made = { session, door, doorUrl: url };
   return {
     door,
     url,
@@ -52,7 +50,7 @@ export function serveDelegations(session: RegisteredSession, port: number): Serv
 
 export interface Host extends ServedDelegations {
   readonly world: World;
-  readonly session: RegisteredSession;
+  readonly session: DelegatingSession;
   /** One on a clock of its own. */
   clocked(): { readonly clock: ManualClock; readonly task: TaskDelegations };
   /** The lines of its trace since it was last asked. */
@@ -95,18 +93,7 @@ export async function openHost(flags: readonly string[] = ROOMY): Promise<Host> 
   };
 }
 
-/** The program of every worker (worker-program.ts), both of Bun's autoloads off. */
+/** The program of every worker. */
 export function workerBinary(): Promise<string> {
-  const program = join(import.meta.dir, "worker-program.ts");
-  return cachedProgram(program, (path) => compile(program, path));
-}
-
-async function compile(program: string, path: string): Promise<void> {
-  const flags = ["--compile", "--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"];
-  const build = Bun.spawn([process.execPath, "build", ...flags, program, "--outfile", path], {
-    cwd: dirname(path),
-    stdio: ["ignore", "ignore", "pipe"],
-  });
-  const said = await new Response(build.stderr).text();
-  if ((await build.exited) !== 0) throw new Error(said);
+  return compiled(join(import.meta.dir, "worker-program.ts"));
 }

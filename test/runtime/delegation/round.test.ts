@@ -5,9 +5,9 @@ import fc from "fast-check";
 import {
   createCompletionDoor,
   createTaskDelegations,
+  type DelegatingSession,
   type LaunchedChild,
   parseDoorUrl,
-  type RegisteredSession,
 } from "../../../src/runtime/index.ts";
 import type { ExitStatus } from "../../../src/runtime/launch/child-process.ts";
 import { holdDirectory } from "../../../src/runtime/tree/held.ts";
@@ -69,16 +69,13 @@ async function play(children: readonly Behaviour[], cancelAt: number | undefined
     environment: {},
     manifest: { delegationDeadlineSecs: WATCH_SECS },
     directories: { records: { path: root }, runtime: { descriptor: runtime } },
+    delegateTask: { capsules: new Map([["worker", coordinates("local/worker").name]]) },
     diagnose: () => {},
-  } as unknown as RegisteredSession;
+  } as unknown as DelegatingSession;
   const living = children.map((plan, index) => child(root, index, plan));
   let next = 0;
   const task = createTaskDelegations({
     session,
-    tool: {
-      definition: { name: "", description: "", input_schema: {} },
-      capsules: new Map([["worker", coordinates("local/worker").name]]),
-    },
     door,
     doorUrl,
     taskId: "tsk_1",

@@ -3,20 +3,11 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  describeRefusal,
-  openSession,
-  parseRunArguments,
-  Secret,
-  serveTask,
-  type TaskEnd,
-} from "../../../src/runtime/index.ts";
+import { describeRefusal, openSession, Secret, serveTask, type TaskEnd } from "../../../src/runtime/index.ts";
 import { allowTracing } from "./tracer.ts";
 import { liesOnReadiness, misbehave } from "./worker-misdeeds.ts";
 
-const run = parseRunArguments(process.argv.slice(2));
-if (!run.ok) throw new Error(run.fault);
-const opened = await openSession({ run: run.value, ...liesOnReadiness(process.env.CHILD_MODE) });
+const opened = await openSession(liesOnReadiness(process.env.CHILD_MODE));
 if (!opened.ok) throw new Error(describeRefusal(opened.fault));
 const session = opened.value;
 const records = session.directories.records.path;

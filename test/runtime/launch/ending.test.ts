@@ -1,26 +1,14 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createRoostClient, endAll, launch, parseRoostUrl, systemClock } from "../../../src/runtime/index.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { rawServer } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
-import { coordinates, openParent, type TestParent } from "../parent.ts";
-import { childBinary, createWorld, processesOf, ROOMY, type World } from "../world.ts";
+import { coordinates, sharedParent } from "../parent.ts";
+import { processesOf } from "../world.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let world: World;
-let binary: string;
-let parent: TestParent;
-
-beforeAll(async () => {
-  binary = await childBinary();
-  world = await createWorld(ROOMY);
-  parent = await openParent(world, binary);
-});
-afterAll(() => world.stop());
+const { world, parent } = sharedParent();
 
 describe("ending a child", () => {
   test("gives it time to wind down: its session is retired and its exit is its own", async () => {
@@ -41,7 +29,7 @@ describe("ending a child", () => {
     const ending = endAll([...stubborn, willing], clock);
     await willing.exited;
     await clock.advance(4_999);
-    expect(processesOf(binary)).toHaveLength(3);
+    expect(processesOf(parent.binary)).toHaveLength(3);
     await clock.advance(1);
     await ending;
     for (const child of stubborn) {
@@ -60,14 +48,14 @@ describe("ending a child", () => {
 
   test.each([
     ["before it is asked for", "agent", () => true],
-    ["while the child says nothing", "silent", () => processesOf(binary).length > 0],
+    ["while the child says nothing", "silent", () => processesOf(parent.binary).length > 0],
   ])("a launch given up %s is given up at once", async (_, mode, when) => {
     const giveUp = new AbortController();
     const outcome = parent.launch(mode, { signal: giveUp.signal });
     await until("the moment to give up", when);
     giveUp.abort();
     expect(await outcome).toMatchObject({ kind: "failed", failure: { cause: "canceled" } });
-    expect(processesOf(binary)).toEqual([]);
+    expect(processesOf(parent.binary)).toEqual([]);
   });
 
   test("so is one given up while the daemon has not answered", async () => {
@@ -99,7 +87,16 @@ describe("a child ends with its parent", () => {
   });
   const top = (mode: string) =>
     Bun.spawn(
-      [binary, "run", "--capsule", "local/parent", "--capsule-version", "0.1.0", "--workdir", world.workdir],
+      [
+        parent.binary,
+        "run",
+        "--capsule",
+        "local/parent",
+        "--capsule-version",
+        "0.1.0",
+        "--workdir",
+        world.workdir,
+      ],
       { env: environment(mode), stdio: ["ignore", "pipe", "inherit"] },
     );
 
@@ -110,9 +107,9 @@ describe("a child ends with its parent", () => {
     const process = top("chain");
     const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
     expect((await ready.read()).value).toContain('"session_id"');
-    expect(processesOf(binary)).toHaveLength(3);
+    expect(processesOf(parent.binary)).toHaveLength(3);
     process.kill("SIGKILL");
-    await until("every descendant is gone", () => processesOf(binary).length === 0, 30_000);
+    await until("every descendant is gone", () => processesOf(parent.binary).length === 0, 30_000);
     const records = Bun.spawnSync(["find", join(world.home, ".murmur", "records"), "-name", "trace.jsonl"]);
     const traces = records.stdout.toString().trim().split("\n");
     expect(traces).toHaveLength(2);
@@ -130,8 +127,8 @@ describe("a child ends with its parent", () => {
     const process = top("siblings");
     const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
     expect((await ready.read()).value).toContain('"session_id"');
-    expect(processesOf(binary)).toHaveLength(5);
+    expect(processesOf(parent.binary)).toHaveLength(5);
     process.kill("SIGKILL");
-    await until("every child is gone", () => processesOf(binary).length === 0, 30_000);
+    await until("every child is gone", () => processesOf(parent.binary).length === 0, 30_000);
   });
 });

@@ -1,25 +1,13 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { endAll, parseArtifactName, parseDoorUrl, systemClock } from "../../../src/runtime/index.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
-import { openParent, type TestParent } from "../parent.ts";
-import { childBinary, createWorld, processesOf, ROOMY, type World } from "../world.ts";
+import { openParent, sharedParent } from "../parent.ts";
+import { createWorld, processesOf, ROOMY } from "../world.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let world: World;
-let binary: string;
-let parent: TestParent;
-
-beforeAll(async () => {
-  binary = await childBinary();
-  world = await createWorld(ROOMY);
-  parent = await openParent(world, binary);
-});
-afterAll(() => world.stop());
+const { world, parent } = sharedParent();
 beforeEach(() => parent.forget());
 
 async function launchedWithDoor() {
@@ -173,14 +161,14 @@ describe("every failure is told apart, and nothing of it stays", () => {
   test("silence ends with the launch bound", async () => {
     const clock = manualClock(Date.now());
     const outcome = parent.launch("silent", { clock });
-    await until("the child waits", () => clock.waiting() === 1 && processesOf(binary).length > 0);
+    await until("the child waits", () => clock.waiting() === 1 && processesOf(parent.binary).length > 0);
     await clock.advance(179_999);
     await clock.advance(1);
     expect(await outcome).toMatchObject({
       kind: "failed",
       failure: { cause: "silent", message: expect.stringContaining("no first line within 180 s") },
     });
-    expect(processesOf(binary)).toEqual([]);
+    expect(processesOf(parent.binary)).toEqual([]);
   });
 
   test("a child that closes its standard output without a line is ended", async () => {
@@ -191,11 +179,11 @@ describe("every failure is told apart, and nothing of it stays", () => {
       settled = true;
     });
     await until("it was given up", async () => {
-      if (processesOf(binary).length > 0) await clock.advance(1_000);
+      if (processesOf(parent.binary).length > 0) await clock.advance(1_000);
       return settled;
     });
     expect(await outcome).toMatchObject({ kind: "failed", failure: { cause: "ended" } });
-    expect(processesOf(binary)).toEqual([]);
+    expect(processesOf(parent.binary)).toEqual([]);
   });
 
   test("an approval that expired before the start starts nothing", async () => {
@@ -230,7 +218,7 @@ describe("the artifact that was judged is the one that is launched", () => {
   test("other bytes under the same coordinates start nothing", async () => {
     const apart = await createWorld(ROOMY, { apart: true });
     try {
-      const by = await openParent(apart, binary);
+      const by = await openParent(apart, parent.binary);
       await apart.publish("local/worker", "shell: {allow: []}", apart.registry);
       const outcome = await by.launch("agent");
       expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "artifact" } });

@@ -1,26 +1,14 @@
 /** What stays after many launches: nothing. And where a token went: nowhere but to the child and the daemon. */
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { endAll, systemClock } from "../../../src/runtime/index.ts";
 import { until } from "../../kit/until.ts";
-import { openParent, type TestParent } from "../parent.ts";
-import { childBinary, createWorld, openDescriptors, processesOf, ROOMY, type World } from "../world.ts";
+import { sharedParent } from "../parent.ts";
+import { openDescriptors, processesOf } from "../world.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let world: World;
-let binary: string;
-let parent: TestParent;
-
-beforeAll(async () => {
-  binary = await childBinary();
-  world = await createWorld(ROOMY);
-  parent = await openParent(world, binary);
-});
-afterAll(() => world.stop());
+const { world, parent } = sharedParent();
 
 describe("200 launches", () => {
   /** A child that costs little: it keeps the contract as far as the launcher looks, without registering. */

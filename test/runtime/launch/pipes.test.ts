@@ -86,8 +86,10 @@ describe("a child's standard error", () => {
     const out = collector();
     const echo = createStderrEcho([], out.write);
     await echo.release([]);
-    await echo.write(Buffer.from("\u001b[2J\u0007a\rb\u0085\u202egnp\u2028\t\n"));
-    expect(out.text()).toBe("\\x1b[2J\\x07a\\x0db\\x85\\u{202e}gnp\\u{2028}\\x09\n");
+    await echo.write(Buffer.from("\u001b[2J\u0007a\rb\u0085\u202egnp\u2028\u200b\t\n"));
+    const shown = "\\u001b[2J\\u0007a\\u000db\\u0085\\u202egnp\\u2028\\u200b\\u0009";
+    expect(out.text()).toBe(`${shown}\n`);
+    expect(echo.lastLines()).toEqual([shown]);
   });
 
   test("the last 20 lines are remembered", async () => {

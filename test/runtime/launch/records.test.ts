@@ -1,22 +1,17 @@
 /** The records directory that a child names is taken for its word only where it is one of its own. */
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdirSync, renameSync, symlinkSync } from "node:fs";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { mkdirSync, readdirSync, renameSync, symlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { endAll, systemClock } from "../../../src/runtime/index.ts";
 import { statusOf } from "../../../src/runtime/posix.ts";
-import { openParent, type TestParent } from "../parent.ts";
-import { childBinary, createWorld, ROOMY, type World } from "../world.ts";
+import { createChildSessions } from "../../../src/runtime/session/child-sessions.ts";
+import { sharedParent } from "../parent.ts";
+import { processesOf } from "../world.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+const { world, parent } = sharedParent();
 
-let world: World;
-let parent: TestParent;
-
-beforeAll(async () => {
-  world = await createWorld(ROOMY);
-  parent = await openParent(world, await childBinary());
+beforeAll(() => {
   const records = join(world.home, ".murmur", "records");
   mkdirSync(join(records, "ses_own"), { recursive: true });
   mkdirSync(join(world.home, "ses_own"));
@@ -24,7 +19,6 @@ beforeAll(async () => {
   symlinkSync(join(records, "beside"), join(records, "link"));
   symlinkSync(join(records, "beside", "ses_own"), join(records, "ses_link"));
 });
-afterAll(() => world.stop());
 
 async function recordsNamed(named: string | undefined, sessionId = "ses_own") {
   const line = JSON.stringify({ session_id: sessionId, url: "", records_dir: named });
@@ -72,4 +66,45 @@ test("what is held stays the same directory when its name becomes another's", as
   expect(statusOf(descriptor)).toEqual(before);
   await endAll([child], systemClock);
   child.release();
+});
+
+describe("a child that goes by a session id that is another's is no child", () => {
+  async function failureOf(sessionId: string, records: string) {
+    const line = JSON.stringify({ session_id: sessionId, url: "", records_dir: records });
+    const outcome = await parent.launch(`says:${line}`);
+    if (outcome.kind !== "failed") throw new Error(JSON.stringify(outcome));
+    const { cause, message, started } = outcome.failure;
+    expect(cause).toBe("taken-session-id");
+    expect(processesOf(started?.workdir ?? "?")).toEqual([]);
+    return message;
+  }
+
+  test("its parent's: nothing is written into the parent's records", async () => {
+    const { id, directories } = parent.session;
+    const before = readdirSync(directories.records.path);
+    expect(await failureOf(id, directories.records.path)).toStartWith(
+      `could not launch local/worker@0.1.0: its first line names the session of this capsule, ${id};`,
+    );
+    expect(readdirSync(directories.records.path)).toEqual(before);
+  });
+
+  test("another child's, for as long as that one's folders are held", async () => {
+    const child = await parent.launched("agent");
+    if (!child.records.ok) throw new Error(child.records.fault);
+    const { path } = child.records.value;
+    const says = `names the session of another child of this capsule, ${child.sessionId};`;
+    expect(await failureOf(child.sessionId, path)).toContain(says);
+    await endAll([child], systemClock);
+    expect(await failureOf(child.sessionId, path)).toContain(says);
+    child.release();
+    expect((await recordsNamed(path, child.sessionId)).ok).toBe(true);
+  });
+
+  test("its parent's own spawner's", () => {
+    const ids = createChildSessions("ses_own", "ses_above");
+    const claimed = ids.claim("ses_above");
+    expect(claimed.ok ? "" : claimed.fault).toStartWith(
+      "names the session of this capsule's spawner, ses_above;",
+    );
+  });
 });

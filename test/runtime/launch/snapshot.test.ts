@@ -1,28 +1,17 @@
 /** A child that starts in a copy of its parent's work folder. */
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { endAll, systemClock } from "../../../src/runtime/index.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
-import { openParent, type TestParent } from "../parent.ts";
-import { childBinary, createWorld, ROOMY, type World } from "../world.ts";
-
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+import { sharedParent } from "../parent.ts";
 
 const PARENT = "spawn: {allow: [local/worker], workdir_snapshot: [local/worker]}, env: {allow: [CHILD_MODE]}";
 const CEILING = 100_000;
 const WORKER = `env: {allow: [CHILD_MODE]}, resources: {workdir_max_bytes: ${CEILING}}`;
 
-let world: World;
-let parent: TestParent;
-
-beforeAll(async () => {
-  world = await createWorld(ROOMY);
-  parent = await openParent(world, await childBinary(), { parent: PARENT, worker: WORKER });
-});
-afterAll(() => world.stop());
+const { world, parent } = sharedParent({ parent: PARENT, worker: WORKER });
 
 /** What makes a Bun program in this folder run somebody else's code, or see somebody else's variables. */
 function plantHostileFiles(): string {

@@ -5,23 +5,21 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
+import { compile } from "../../examples/compile.ts";
 
 const ROOT = join(import.meta.dir, "..", "..");
 const CACHE = join(ROOT, "node_modules", ".cache", "test-programs");
 /** Of each program: that of the present sources, and one that another run may still be using. */
 const KEPT = 2;
 
-/** The path of the program made from `source`; `compile` writes it where it is told to. */
-export async function cachedProgram(
-  source: string,
-  compile: (path: string) => Promise<void>,
-): Promise<string> {
+/** The program as a binary of its own, both of Bun's autoloads off. */
+export async function compiled(source: string): Promise<string> {
   const name = basename(source, ".ts");
   const path = join(CACHE, `${name}-${stateOfSources()}`);
   if (existsSync(path)) return path;
   mkdirSync(CACHE, { recursive: true });
   const unfinished = join(CACHE, `.${name}-${process.pid}`);
-  await compile(unfinished);
+  await compile(source, unfinished);
   renameSync(unfinished, path);
   const programs = readdirSync(CACHE)
     .filter((file) => file.startsWith(`${name}-`))
@@ -35,7 +33,7 @@ export async function cachedProgram(
 function stateOfSources(): string {
   const hash = new Bun.CryptoHasher("sha256");
   hash.update(Bun.version);
-  for (const folder of ["src", "test"]) {
+  for (const folder of ["src", "test", "examples"]) {
     for (const file of readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).sort()) {
       if (file.endsWith(".ts")) hash.update(file).update(readFileSync(join(ROOT, folder, file)));
     }

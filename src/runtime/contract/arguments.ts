@@ -8,8 +8,9 @@ import {
   parseArtifactName,
   parseArtifactVersion,
 } from "../../registry/artifact-name.ts";
-import type { Environment } from "../environment.ts";
+import { type JsonObject, parseJsonObject } from "../json.ts";
 import { fault, ok, type Result } from "../result.ts";
+import type { Environment } from "./environment.ts";
 
 /** The program and its arguments; `MURMUR_MUR_BINARY`, else the executable that runs here. */
 export function childCommand(
@@ -57,7 +58,7 @@ export interface RunArguments {
   /** The door's token may stand on the readiness line. */
   readonly readinessTokens: boolean;
   /** The parent's account of the copy that the work folder started with. */
-  readonly parentWorkdir: Readonly<Record<string, unknown>> | undefined;
+  readonly parentWorkdir: JsonObject | undefined;
 }
 
 /**
@@ -78,23 +79,16 @@ export function parseRunArguments(argv: readonly string[]): Result<RunArguments,
   if (!version) return fault("--capsule-version must be a version");
   const workdir = argument("--workdir") ?? "";
   if (workdir === "") return fault("--workdir must be a folder");
-  const parentWorkdir = parseObject(argument("--parent-workdir-snapshot"));
-  if (!parentWorkdir.ok) return parentWorkdir;
+  const account = argument("--parent-workdir-snapshot");
+  const parentWorkdir = account === undefined ? undefined : parseJsonObject(account);
+  if (account !== undefined && !parentWorkdir)
+    return fault("--parent-workdir-snapshot must be a JSON object");
   return ok({
     name,
     version,
     workdir,
     grantOnStdin: argv.includes("--spawn-grant-stdin"),
     readinessTokens: argv.includes("--readiness-tokens"),
-    parentWorkdir: parentWorkdir.value,
+    parentWorkdir,
   });
-}
-
-function parseObject(text: string | undefined): Result<Record<string, unknown> | undefined, string> {
-  if (text === undefined) return ok(undefined);
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return ok({ ...value });
-  } catch {}
-  return fault("--parent-workdir-snapshot must be a JSON object");
 }

@@ -1,7 +1,8 @@
 /** `MURMUR_SPAWNER`: where a delegated child reports its outcome, and under which delegation. */
 
-import { type DoorUrl, parseDoorUrl } from "./addresses.ts";
-import { fault, ok, type Result, type StartRefusal } from "./result.ts";
+import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
+import { parseJsonObject } from "../json.ts";
+import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 
 export interface SpawnerHandle {
   /** The parent's session: a completion addressed anywhere else is refused. */
@@ -32,7 +33,7 @@ export function parseSpawnerHandle(
   value: string | undefined,
 ): Result<SpawnerHandle | undefined, StartRefusal> {
   if (value === undefined || value.trim() === "") return ok(undefined);
-  const fields = parseObject(value);
+  const fields = parseJsonObject(value);
   if (!fields) return unreadable("it is not a JSON object");
   const sessionId = id(fields.session_id);
   const contextId = id(fields.context_id);
@@ -57,13 +58,4 @@ function unreadable(why: string): Result<never, StartRefusal> {
 /** The ids travel in request headers: visible ASCII only. */
 function id(value: unknown): string | undefined {
   return typeof value === "string" && /^[\x21-\x7e]{1,512}$/.test(value) ? value : undefined;
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,17 +1,14 @@
-/** `delegate-task`, as a model sees it. */
+/** `delegate-task`, as a model sees it (roost-api, "The delegation tool"). */
 
-import type { Coordinates } from "../../registry/artifact-name.ts";
 import {
   type ArtifactName,
   bareName,
-  parseArtifactName,
+  type Coordinates,
   parseArtifactVersion,
 } from "../../registry/artifact-name.ts";
+import { objectIn, stringIn } from "../json.ts";
 import type { RuntimeManifest } from "../manifest.ts";
 import { fault, ok, type Result } from "../result.ts";
-import { objectIn, stringIn } from "./json.ts";
-
-export const DELEGATE_TASK = "delegate-task";
 
 /** A tool's definition; `input_schema` is JSON Schema. */
 export interface ToolDefinition {
@@ -26,37 +23,12 @@ export interface DelegateTask {
   readonly capsules: ReadonlyMap<string, ArtifactName>;
 }
 
-/**
- * The tool of a capsule; `undefined` where its manifest lets it spawn nothing: there is no tool then.
- *
- * The fault says why the manifest cannot be used: `capabilities.spawn.allow` holds what is no full name, or two
- * capsules that a model could not tell apart.
- */
-export function delegateTask(
-  manifest: Pick<RuntimeManifest, "spawnAllow" | "workdirSnapshot">,
-): Result<DelegateTask | undefined, string> {
-  const capsules = new Map<string, ArtifactName>();
-  for (const entry of manifest.spawnAllow) {
-    const name = parseArtifactName(entry);
-    if (!name) return fault(`capabilities.spawn.allow: '${entry}' is no full name, <scope>/<name>`);
-    const bare = bareName(name);
-    const other = capsules.get(bare);
-    if (other !== undefined && other !== name) {
-      return fault(
-        `capabilities.spawn.allow: '${other}' and '${name}' are both '${bare}' to a model; list only one of them`,
-      );
-    }
-    capsules.set(bare, name);
-  }
-  if (capsules.size === 0) return ok(undefined);
-  return ok({ definition: define([...capsules.keys()], copied(capsules, manifest)), capsules });
-}
-
-function copied(
-  capsules: ReadonlyMap<string, ArtifactName>,
-  { workdirSnapshot }: Pick<RuntimeManifest, "workdirSnapshot">,
-): string[] {
-  return [...capsules].filter(([, name]) => workdirSnapshot.includes(name)).map(([bare]) => bare);
+/** The tool of a capsule; `undefined` where its manifest lets it spawn nothing: there is no tool then. */
+export function delegateTaskOf({ spawnAllow, workdirSnapshot }: RuntimeManifest): DelegateTask | undefined {
+  if (spawnAllow.length === 0) return undefined;
+  const capsules = new Map(spawnAllow.map((name) => [bareName(name), name]));
+  const copied = spawnAllow.filter((name) => workdirSnapshot.includes(name)).map(bareName);
+  return { definition: define([...capsules.keys()], copied), capsules };
 }
 
 function define(names: readonly string[], copied: readonly string[]): ToolDefinition {
@@ -73,7 +45,7 @@ function define(names: readonly string[], copied: readonly string[]): ToolDefini
   ];
   const text = (description: string) => ({ type: "string", description });
   return {
-    name: DELEGATE_TASK,
+    name: "delegate-task",
     description: sentences.join(" "),
     input_schema: {
       type: "object",

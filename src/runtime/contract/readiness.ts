@@ -2,6 +2,7 @@
 
 import { SESSION_ID_PATTERN } from "../../api/schemas.ts";
 import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
+import { objectIn, parseJsonObject, stringIn } from "../json.ts";
 import { fault, ok, type Result } from "../result.ts";
 import { parseSecret, type Secret } from "../secret.ts";
 
@@ -27,18 +28,18 @@ export interface ReadinessFault {
 
 /** Reads a child's first line; unknown keys are ignored. */
 export function parseReadiness(line: string): Result<Readiness, ReadinessFault> {
-  const fields = parseObject(line);
+  const fields = parseJsonObject(line);
   if (!fields) return fault({ kind: "not-json", why: "is not a JSON object" });
   const sessionId = fields.session_id;
   if (typeof sessionId !== "string" || !SESSION_ID.test(sessionId)) {
     return fault({ kind: "no-session-id", why: "holds no session_id" });
   }
-  const address = typeof fields.url === "string" ? fields.url : "";
+  const address = stringIn(fields.url) ?? "";
   const door = address === "" ? undefined : parseDoorUrl(`http://${address}`);
   if (address !== "" && !door) {
     return fault({ kind: "bad-door", why: "names a url that is not <loopback address>:<port>" });
   }
-  const token = isObject(fields.tokens) ? fields.tokens.operator : undefined;
+  const token = objectIn(fields.tokens)?.operator;
   const operatorToken = parseSecret(token);
   if (token !== undefined && token !== null && !operatorToken) {
     return fault({ kind: "bad-token", why: "holds a tokens.operator that is no bearer token" });
@@ -47,8 +48,8 @@ export function parseReadiness(line: string): Result<Readiness, ReadinessFault> 
     sessionId,
     door,
     operatorToken,
-    recordsDirectory: text(fields.records_dir),
-    formationId: text(fields.formation_id),
+    recordsDirectory: stringIn(fields.records_dir) || undefined,
+    formationId: stringIn(fields.formation_id) || undefined,
   });
 }
 
@@ -78,21 +79,4 @@ export function formatReadiness(report: ReadinessReport): string {
     ...(report.operatorToken && { tokens: { operator: report.operatorToken.reveal() } }),
     ...(report.formationId && { formation_id: report.formationId }),
   });
-}
-
-function parseObject(line: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function text(value: unknown): string | undefined {
-  return typeof value === "string" && value !== "" ? value : undefined;
 }

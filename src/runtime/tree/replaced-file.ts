@@ -1,6 +1,7 @@
-/** Small files beneath a directory that is held by descriptor: read without following a link, replaced whole. */
+/** Files beneath a directory that is held by descriptor, replaced whole. */
 
 import { randomBytes } from "node:crypto";
+import { write } from "../posix/content.ts";
 import {
   close,
   createFileAt,
@@ -8,45 +9,11 @@ import {
   encodeName,
   makeDirectoryAt,
   openDirectoryAt,
-  openForReadingAt,
   type Posix,
-  read,
   removeAt,
   renameAt,
-  type Status,
-  statusOf,
-  write,
 } from "../posix.ts";
 import { ok } from "../result.ts";
-
-/** A regular file, open for reading: close its descriptor. */
-export interface OpenFile {
-  readonly descriptor: Descriptor;
-  readonly status: Status;
-}
-
-/** Opens a regular file; `undefined` where there is none, but a link, a FIFO or a directory perhaps. */
-export function openRegularFile(directory: Descriptor, name: string): OpenFile | undefined {
-  const opened = openForReadingAt(directory, encodeName(name));
-  if (!opened.ok) return undefined;
-  const status = statusOf(opened.value);
-  if (status.ok && status.value.kind === "file") return { descriptor: opened.value, status: status.value };
-  close(opened.value);
-  return undefined;
-}
-
-/** The next at most `limit` bytes: fewer only at the end of the file. */
-export function readUpTo(descriptor: Descriptor, limit: number): Posix<Uint8Array> {
-  const bytes = new Uint8Array(limit);
-  let length = 0;
-  while (length < limit) {
-    const count = read(descriptor, bytes.subarray(length));
-    if (!count.ok) return count;
-    if (count.value === 0) break;
-    length += count.value;
-  }
-  return ok(bytes.subarray(0, length));
-}
 
 export function writeAll(descriptor: Descriptor, bytes: Uint8Array): Posix<void> {
   let rest = bytes;

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { parseDoorUrl } from "../../src/runtime/addresses.ts";
+import { parseDoorUrl } from "../../../src/runtime/addresses.ts";
 import {
   type ChildEnvironment,
   childEnvironment,
   commandEnvironment,
   delegationTimeoutSecs,
   readFormationId,
-} from "../../src/runtime/environment.ts";
-import { formatSpawnerHandle, parseSpawnerHandle } from "../../src/runtime/handle.ts";
+} from "../../../src/runtime/contract/environment.ts";
+import { formatSpawnerHandle, parseSpawnerHandle } from "../../../src/runtime/contract/spawner-handle.ts";
 
 const door = parseDoorUrl("http://127.0.0.1:41000");
 const formation = readFormationId({ MURMUR_FORMATION_ID: `frm_${"0".repeat(32)}` });

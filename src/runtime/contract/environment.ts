@@ -1,7 +1,7 @@
 /** What stands in the environment of a runtime, of a child it starts, and of the commands either runs. */
 
-import { formatSpawnerHandle, type SpawnerHandle } from "./handle.ts";
-import { fault, ok, type Result, type StartRefusal } from "./result.ts";
+import { fault, ok, type Result, type StartRefusal } from "../result.ts";
+import { formatSpawnerHandle, type SpawnerHandle } from "./spawner-handle.ts";
 
 /** A process environment. Names are own keys. */
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -7,22 +7,20 @@
  */
 
 import { crc32, inflateRawSync } from "node:zlib";
-import {
-  type Entry,
-  fromRandomAccessReaderPromise,
-  type LocalFileHeader,
-  parseExtraFields,
-  type RandomAccessReader,
-  type ZipFile,
-} from "yauzl";
-import { isSystemError } from "../os-error.ts";
+import { type Entry, type LocalFileHeader, parseExtraFields, type RandomAccessReader } from "yauzl";
+import { ArchiveFault, broken } from "./archive-fault.ts";
 import { MAX_MANIFEST_BYTES } from "./manifest.ts";
+import {
+  overlaps,
+  readBytes,
+  readZipDirectory,
+  ZIP64_PLACEHOLDER,
+  type ZipDirectory,
+} from "./zip-directory.ts";
 
 const MANIFEST_NAME = Buffer.from("murmur.yaml");
 /** Deflate adds a few bytes to what it cannot shrink; a stream longer than this was made to be long. */
 const MAX_COMPRESSED_BYTES = 2 * MAX_MANIFEST_BYTES;
-/** Entries looked at before the event loop is given a turn. */
-const ENTRIES_PER_TURN = 500;
 
 const MADE_ON_UNIX = 3;
 const DOS_DIRECTORY = 0x10;
@@ -31,13 +29,8 @@ const DEFLATED = 8;
 const FLAG_DATA_DESCRIPTOR = 0x8;
 /** Encrypted, data descriptor, strongly encrypted: what decides how the data is read. */
 const FLAGS_OF_DATA = 0x1 | FLAG_DATA_DESCRIPTOR | 0x40;
-const ZIP64_PLACEHOLDER = 0xffffffff;
-const ZIP64_LOCATOR = 0x07064b50;
 const ZIP64_FIELD = 0x0001;
 const UNICODE_PATH_FIELD = 0x7075;
-
-/** Why an archive yields no manifest: one phrase, which quotes nothing of its contents. */
-export class ArchiveFault extends Error {}
 
 /**
  * The bytes of the one `murmur.yaml` at the root of an archive of `size` bytes.
@@ -45,42 +38,20 @@ export class ArchiveFault extends Error {}
  * @throws ArchiveFault where the archive is broken, ambiguous or over a limit; whatever the reader threw otherwise
  */
 export async function readManifestEntry(reader: RandomAccessReader, size: number): Promise<Uint8Array> {
-  const zip = await broken(
-    fromRandomAccessReaderPromise(reader, size, { decodeStrings: false, autoClose: false }),
-  );
-  const directory = await directoryBounds(reader, size, zip);
   let manifest: Entry | undefined;
-  const extents: Extent[] = [];
-  let directoryEnd = directory.start;
-  for await (const entry of entriesOf(zip)) {
-    directoryEnd += 46 + entry.fileNameLength + entry.extraFieldLength + entry.fileCommentLength;
-    extents.push({
-      start: entry.relativeOffsetOfLocalHeader,
-      end: entry.relativeOffsetOfLocalHeader + 30 + entry.fileNameLength + entry.compressedSize,
-    });
-    if (!isManifest(entry)) continue;
+  const directory = await readZipDirectory(reader, size, (entry) => {
+    if (!isManifest(entry)) return;
     if (manifest) throw new ArchiveFault("it holds two entries named murmur.yaml");
     manifest = entry;
-  }
-  if (directoryEnd !== directory.end) {
-    throw new ArchiveFault(DIRECTORY_LIES);
-  }
+  });
   if (!manifest) throw new ArchiveFault("it holds no murmur.yaml at its root");
-  return extract(reader, zip, manifest, extents, directory.start);
-}
-
-/** Where an entry's local header and data lie, `end` exclusive; the local extra field is not counted. */
-interface Extent {
-  readonly start: number;
-  readonly end: number;
+  return extract(reader, directory, manifest);
 }
 
 async function extract(
   reader: RandomAccessReader,
-  zip: ZipFile,
+  directory: ZipDirectory,
   entry: Entry,
-  extents: readonly Extent[],
-  directoryStart: number,
 ): Promise<Uint8Array> {
   if (!isPlainFile(entry)) throw new ArchiveFault("its murmur.yaml is a directory or a link");
   if (entry.isEncrypted()) throw new ArchiveFault("its murmur.yaml is encrypted");
@@ -90,25 +61,25 @@ async function extract(
   if (entry.uncompressedSize > MAX_MANIFEST_BYTES || entry.compressedSize > MAX_COMPRESSED_BYTES) {
     throw new ArchiveFault(TOO_LARGE);
   }
-  const header = await broken(zip.readLocalFileHeaderPromise(entry));
+  const header = await broken(directory.zip.readLocalFileHeaderPromise(entry));
   if (!agrees(header, entry)) {
     throw new ArchiveFault("the local header of its murmur.yaml differs from the directory");
   }
-  const dataEnd = header.fileDataStart + entry.compressedSize;
-  const start = entry.relativeOffsetOfLocalHeader;
-  const overlapping = extents.filter((other) => other.start < dataEnd && start < other.end).length > 1;
-  if (overlapping || dataEnd > directoryStart) {
+  const bytes = {
+    start: entry.relativeOffsetOfLocalHeader,
+    end: header.fileDataStart + entry.compressedSize,
+  };
+  if (overlaps(directory, bytes)) {
     throw new ArchiveFault("its murmur.yaml overlaps another part of the archive");
   }
   const packed = await readBytes(reader, header.fileDataStart, entry.compressedSize);
-  const bytes = entry.compressionMethod === STORED ? packed : inflate(packed);
-  if (bytes.length !== entry.uncompressedSize || crc32(bytes) !== entry.crc32) {
+  const text = entry.compressionMethod === STORED ? packed : inflate(packed);
+  if (text.length !== entry.uncompressedSize || crc32(text) !== entry.crc32) {
     throw new ArchiveFault("its murmur.yaml does not match its size and checksum");
   }
-  return bytes;
+  return text;
 }
 
-const DIRECTORY_LIES = "its end record does not describe its directory";
 const TOO_LARGE = `its murmur.yaml is larger than ${MAX_MANIFEST_BYTES / 1024} KiB`;
 
 /** Whoever unpacks the archive makes of an entry what its attributes say. */
@@ -183,64 +154,4 @@ function localSizes({ compressedSize, uncompressedSize, extraField }: LocalFileH
   };
   const uncompressed = sizeOf(uncompressedSize);
   return { uncompressed, compressed: sizeOf(compressedSize) };
-}
-
-/**
- * Where the central directory starts and where the first end record starts. Readers differ in which fields they trust
- * and which end they count from, so all of them must say the same, and the entries must fill exactly what lies between.
- */
-async function directoryBounds(reader: RandomAccessReader, size: number, zip: ZipFile): Promise<Extent> {
-  const endRecord = size - 22 - zip.comment.length;
-  const record = await readBytes(reader, endRecord, 22);
-  if (record.readUInt16LE(8) !== record.readUInt16LE(10)) throw new ArchiveFault(DIRECTORY_LIES);
-  const counted = {
-    entries: record.readUInt16LE(10),
-    length: record.readUInt32LE(12),
-    start: record.readUInt32LE(16),
-  };
-  const locator = endRecord >= 20 ? await readBytes(reader, endRecord - 20, 20) : Buffer.alloc(20);
-  if (locator.readUInt32LE(0) !== ZIP64_LOCATOR) {
-    if (counted.start + counted.length !== endRecord) throw new ArchiveFault(DIRECTORY_LIES);
-    return { start: counted.start, end: endRecord };
-  }
-  const end = Number(locator.readBigUInt64LE(8));
-  const zip64 = await readBytes(reader, end, 56);
-  const [here, entries, length, start] = [24, 32, 40, 48].map((at) => Number(zip64.readBigUInt64LE(at)));
-  const recordEnd = end + 12 + Number(zip64.readBigUInt64LE(4));
-  const agreed =
-    here === entries &&
-    (counted.entries === entries || counted.entries === 0xffff) &&
-    (counted.length === length || counted.length === ZIP64_PLACEHOLDER) &&
-    (counted.start === start || counted.start === ZIP64_PLACEHOLDER);
-  if (start === undefined || length === undefined || !agreed) throw new ArchiveFault(DIRECTORY_LIES);
-  if (recordEnd !== endRecord - 20 || start + length !== end) throw new ArchiveFault(DIRECTORY_LIES);
-  return { start, end };
-}
-
-async function* entriesOf(zip: ZipFile): AsyncGenerator<Entry> {
-  let seen = 0;
-  const entries = zip.eachEntry()[Symbol.asyncIterator]();
-  for (;;) {
-    const next = await broken(entries.next());
-    if (next.done) return;
-    yield next.value;
-    if (++seen % ENTRIES_PER_TURN === 0) await new Promise((resume) => setImmediate(resume));
-  }
-}
-
-function readBytes(reader: RandomAccessReader, position: number, length: number): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    const buffer = Buffer.alloc(length);
-    reader.read(buffer, 0, length, position, (error) => (error ? reject(error) : resolve(buffer)));
-  });
-}
-
-/** What the ZIP reader throws is a fault of the archive; its own words may quote a name, so they are left out. */
-async function broken<T>(reading: Promise<T>): Promise<T> {
-  try {
-    return await reading;
-  } catch (error) {
-    if (error instanceof ArchiveFault || isSystemError(error)) throw error;
-    throw new ArchiveFault("it is not a whole ZIP archive");
-  }
 }

@@ -1,0 +1,14 @@
+/** Compiles a capsule's program as an author would (README, "A capsule that can be delegated to"). */
+
+import { dirname } from "node:path";
+
+/** A program of its own, which reads no `.env` and no `bunfig.toml` of the folder that it is started in. */
+export async function compile(source: string, outfile: string): Promise<void> {
+  const autoloads = ["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"];
+  const build = Bun.spawn(
+    [process.execPath, "build", "--compile", ...autoloads, source, "--outfile", outfile],
+    { cwd: dirname(outfile), stdio: ["ignore", "ignore", "pipe"] },
+  );
+  const said = await new Response(build.stderr).text();
+  if ((await build.exited) !== 0) throw new Error(said);
+}

@@ -1,0 +1,99 @@
+/**
+ * A regular file that somebody else may have left, beneath a directory that is held, read without trusting it
+ * (runtime-side, 3): no link is followed on the way, no FIFO is waited for, what is looked at is what was opened, and
+ * never more is read than the reader asked for.
+ */
+
+import { read as readFile } from "node:fs";
+import { constants } from "node:os";
+import { promisify } from "node:util";
+import { isSystemError } from "../../os-error.ts";
+import { read } from "../posix/content.ts";
+import {
+  close,
+  type Descriptor,
+  type Errno,
+  encodeName,
+  openForReadingAt,
+  type Posix,
+  statusOf,
+} from "../posix.ts";
+import { fault, ok, type Result } from "../result.ts";
+import { openDescendant } from "./own.ts";
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** Open for reading, at its beginning. */
+export interface RegularFile {
+  readonly descriptor: Descriptor;
+  /** Bytes that it held when it was opened: whoever has it open too may write on. */
+  readonly size: number;
+  close(): void;
+}
+
+/** `not-regular`: a directory, a FIFO, a socket or a device. A link is `ELOOP`, or `ENOTDIR` on the way. */
+export type Unopened = Errno | "not-regular";
+
+/** @param names one entry's name each, the file's last */
+export function openRegularFile(
+  directory: Descriptor,
+  names: readonly string[],
+): Result<RegularFile, Unopened> {
+  const steps = names.map(encodeName);
+  const name = steps.pop();
+  if (!name) return fault("EINVAL");
+  const parent = openDescendant(directory, steps);
+  if (!parent.ok) return fault(parent.fault.errno);
+  const opened = openForReadingAt(parent.value, name);
+  if (parent.value !== directory) close(parent.value);
+  if (!opened.ok) return opened;
+  const descriptor = opened.value;
+  const status = statusOf(descriptor);
+  if (status.ok && status.value.kind === "file") {
+    return ok({ descriptor, size: status.value.size, close: () => close(descriptor) });
+  }
+  close(descriptor);
+  return status.ok ? fault("not-regular") : status;
+}
+
+/** The next at most `limit` bytes, at once: for what is small. Fewer only at the end of the file. */
+export function readAtOnce(file: RegularFile, limit: number): Posix<Uint8Array> {
+  const bytes = new Uint8Array(limit);
+  let length = 0;
+  while (length < limit) {
+    const count = read(file.descriptor, bytes.subarray(length));
+    if (!count.ok) return count;
+    if (count.value === 0) break;
+    length += count.value;
+  }
+  return ok(bytes.subarray(0, length));
+}
+
+/** The runtime's own reading, which does not block the thread. */
+const readAsync = promisify(readFile);
+
+/** The next at most `limit` bytes, piece by piece, each the caller's to keep; a fault is the last. */
+export async function* chunksOf(file: RegularFile, limit: number): AsyncGenerator<Posix<Uint8Array>> {
+  for (let rest = limit; rest > 0; ) {
+    const chunk = new Uint8Array(Math.min(CHUNK_BYTES, rest));
+    let filled: number;
+    try {
+      filled = (await readAsync(file.descriptor, chunk, 0, chunk.length, null)).bytesRead;
+    } catch (error) {
+      yield fault(errnoOf(error));
+      return;
+    }
+    if (filled === 0) return;
+    rest -= filled;
+    yield ok(chunk.subarray(0, filled));
+  }
+}
+
+function errnoOf(error: unknown): Errno {
+  const code = isSystemError(error) ? error.code : "";
+  return isErrno(code) ? code : "EUNKNOWN";
+}
+
+function isErrno(code: string): code is Errno {
+  return Object.hasOwn(constants.errno, code);
+}

@@ -1,0 +1,23 @@
+import { expect, test } from "bun:test";
+import { printable } from "../src/printable.ts";
+
+test("text stays as it is, in any script", () => {
+  const text = "plain, üñí, 日本語, עברית, العربية, 😀, a\u00a0b, \\u001b";
+  expect(printable(text)).toBe(text);
+});
+
+test("whatever moves a cursor, ends a line, reorders it or hides in it is shown by its number", () => {
+  const bidi = [
+    0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069,
+  ];
+  const lineEnds = [0x0a, 0x0d, 0x0b, 0x0c, 0x85, 0x2028, 0x2029];
+  const controls = [0x00, 0x07, 0x08, 0x09, 0x1b, 0x7f, 0x90, 0x9b, 0x9f];
+  const hidden = [0xad, 0x180e, 0x200b, 0x200c, 0x200d, 0x2060, 0x2064, 0xfeff, 0xfff9, 0xe0001, 0xe0041];
+  for (const code of [...bidi, ...lineEnds, ...controls, ...hidden]) {
+    const character = String.fromCodePoint(code);
+    const shown = printable(`a${character}b`);
+    expect(shown).toMatch(/^a(\\u[0-9a-f]{4}){1,2}b$/);
+    // What a log holds in quotation marks can be read back.
+    expect(JSON.parse(`"${shown}"`)).toBe(`a${character}b`);
+  }
+});

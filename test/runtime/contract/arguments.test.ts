@@ -1,0 +1,33 @@
+import { describe, expect, test } from "bun:test";
+import { parseRunArguments } from "../../../src/runtime/index.ts";
+
+describe("the arguments of a run", () => {
+  const given = ["run", "--capsule", "local/a", "--capsule-version", "1", "--workdir", "/w"];
+
+  test("are read by name", () => {
+    const flags = ["--json", "--later", "--spawn-grant-stdin", "--readiness-tokens"];
+    const read = parseRunArguments([...given, ...flags, "--parent-workdir-snapshot", '{"files":1}']);
+    expect(read).toMatchObject({
+      ok: true,
+      value: {
+        name: "local/a",
+        version: "1",
+        workdir: "/w",
+        grantOnStdin: true,
+        readinessTokens: true,
+        parentWorkdir: { files: 1 },
+      },
+    });
+  });
+
+  test.each([
+    ["run", given.slice(1)],
+    ["--capsule", given.with(2, "A")],
+    ["--capsule-version", given.with(4, "..")],
+    ["--workdir", given.slice(0, 5)],
+    ["--parent-workdir-snapshot", [...given, "--parent-workdir-snapshot", "[]"]],
+  ])("%s is said where it is wrong", (name, argv) => {
+    const read = parseRunArguments(argv);
+    expect(read.ok ? "" : read.fault).toContain(name);
+  });
+});
