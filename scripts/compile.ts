@@ -41,6 +41,8 @@ export async function compile(request: CompileRequest): Promise<void> {
     naming: { entry: "[name].[ext]" },
     target: "bun",
     format: "esm",
+    // What is imported at its first use is read from the executable then, not at each start.
+    splitting: true,
     minify: variant.minify ?? true,
     bytecode: variant.bytecode ?? true,
     sourcemap: "none",

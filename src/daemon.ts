@@ -1,6 +1,5 @@
 /** The composition root: census, authority, sessions, app, listen, announce, stop. */
 
-import { randomBytes } from "node:crypto";
 import { availableParallelism } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { createApp } from "./api/app.ts";
@@ -53,7 +52,10 @@ export function startDaemon(
     maxConcurrent: flags.maxConcurrent,
     maxLiveCapsules: flags.maxLiveCapsules ?? defaultCeiling(availableParallelism()),
   };
-  const authority = createAuthority({ randomBytes, wall: Date.now });
+  const authority = createAuthority({
+    randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+    wall: Date.now,
+  });
   const log = createDecisionLog(environment);
   const app = createApp({
     limits,
@@ -62,6 +64,7 @@ export function startDaemon(
     sessions: new Sessions(() => performance.now()),
     registry: new Registry({
       path: resolve(flags.registryPath ?? join(home, ".murmur", "artifacts")),
+
       readManifest: readManifestAside,
       lower: lowerManifest,
     }),

@@ -1,7 +1,6 @@
 /** Operating system errors in the words an operator knows: `Not a directory (os error 20)`. */
 
 import { constants } from "node:os";
-import { getSystemErrorMap } from "node:util";
 
 /** An exception of the file system or the network: it carries the number the OS gave. */
 export interface SystemError extends Error {
@@ -33,6 +32,8 @@ export function describeOsError(error: unknown): string {
 
 /** The same of an error's name and its number on this platform. */
 export function describeErrno(code: string, number: number): string {
+  // Asked for here, because few starts need it and it takes a part of each.
+  const { getSystemErrorMap } = process.getBuiltinModule("node:util");
   const words = C_LIBRARY_WORDS[code] ?? getSystemErrorMap().get(-number)?.[1] ?? code;
   return `${words.charAt(0).toUpperCase()}${words.slice(1)} (os error ${number})`;
 }

@@ -35,13 +35,14 @@ export function createApp(context: Context) {
   const { log } = context;
   // Each route is compiled at its first request: all of them at once take a third of the time to start.
   return new Elysia({ aot: true, strictPath: true, normalize: false, precompile: false })
+    // It returns nothing: what may return a promise, by its source, is awaited at each request.
     .onRequest(({ request, set }) => {
       // Only POST routes read a body; one that stays unread ends the connection with the answer.
       if (request.method !== "POST" && hasBody(request)) set.headers.connection = "close";
       const refusal = refuseForeignCaller(request.headers);
-      if (refusal) return answerOutside(refusal, request, log);
+      if (refusal) throw new RefusedRequest(refusal);
       // The router would answer HEAD where it answers GET.
-      return request.method === "HEAD" ? answerOutside({ kind: "not-found" }, request, log) : undefined;
+      if (request.method === "HEAD") throw new RefusedRequest({ kind: "not-found" });
     })
     .onError(({ error, request }) => answerOutside(refusalOf(error, log), request, log))
     .get("/health", () => ({}), { response: answers(HealthAnswer) })

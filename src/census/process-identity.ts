@@ -3,7 +3,7 @@
  * moment it started, the start token.
  */
 
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 import { darwinStartTime, ESRCH, probe } from "../native.ts";
 
 /** What the operating system says of a pid. */
@@ -42,9 +42,17 @@ export function readProcess(pid: number): ProcessReading {
   return process.platform === "darwin" ? readDarwin(pid) : readLinux(pid);
 }
 
+/** Longer than any `/proc/<pid>/stat`. */
+const statRoom = Buffer.alloc(4096);
+
 function readLinux(pid: number): ProcessReading {
   try {
-    return parseProcStat(readFileSync(`/proc/${pid}/stat`, "latin1"));
+    const fd = openSync(`/proc/${pid}/stat`, "r");
+    try {
+      return parseProcStat(statRoom.toString("latin1", 0, readSync(fd, statRoom)));
+    } finally {
+      closeSync(fd);
+    }
   } catch {
     // Gone since the probe, or hidden from this user.
     return probe(pid) === ESRCH ? GONE : { held: true, startToken: undefined };

@@ -50,14 +50,16 @@ function readRecord(path: string, buffer: Buffer): RunningRecord | undefined {
   let fd: number | undefined;
   try {
     fd = openSync(path, OPEN_FLAGS);
-    if (!fstatSync(fd).isFile()) return undefined;
+    const stat = fstatSync(fd);
+    if (!stat.isFile()) return undefined;
     let length = 0;
-    for (;;) {
+    // Its size saves asking whether there is more; a file that grows meanwhile gives what it had by then.
+    while (length < Math.min(stat.size, buffer.length)) {
       const count = readSync(fd, buffer, length, buffer.length - length, null);
       if (count === 0) break;
       length += count;
-      if (length > MAX_RECORD_BYTES) return undefined;
     }
+    if (length > MAX_RECORD_BYTES) return undefined;
     return parseRunningRecord(buffer.subarray(0, length));
   } catch {
     return undefined;

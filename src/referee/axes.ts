@@ -5,7 +5,7 @@
  * first axis exceeded is the refusal a caller hears; an operator's log may name them all.
  */
 
-import { CONTAINMENT_CLASSES } from "../registry/manifest.ts";
+import { CONTAINMENT_CLASSES } from "../registry/containment.ts";
 import type { Declared, Envelope } from "./envelope.ts";
 import { scopeCovers } from "./filesystem-scope.ts";
 import { type NetworkRules, parseNetworkRule } from "./network-rule.ts";

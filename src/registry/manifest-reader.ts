@@ -4,7 +4,7 @@
  * The largest manifest that is allowed, written to be slow, takes a YAML reader a second and more.
  */
 
-import { type ManifestReading, readManifest } from "./manifest.ts";
+import type { ManifestReading } from "./manifest.ts";
 
 /** Written to be slow, a text of this length took some tens of milliseconds on a loaded machine. */
 const LARGEST_READ_HERE = 2 * 1024;
@@ -12,8 +12,12 @@ const LARGEST_READ_HERE = 2 * 1024;
 /** The thread's last reading: large manifests are read one after another, so that they never take more than one core. */
 let last: Promise<unknown> = Promise.resolve();
 
-export function readManifestAside(source: string): ManifestReading | Promise<ManifestReading> {
-  if (source.length <= LARGEST_READ_HERE) return readManifest(source);
+export async function readManifestAside(source: string): Promise<ManifestReading> {
+  if (source.length <= LARGEST_READ_HERE) {
+    // Loaded by the first reading: a start has no use for a YAML reader.
+    const { readManifest } = await import("./manifest.ts");
+    return readManifest(source);
+  }
   const reading = last.then(() => readOnThread(source));
   last = reading;
   return reading;

@@ -4,11 +4,8 @@
  * Nothing is looked up and nothing is expanded: `${VAR}` is text, and the environment is never read.
  */
 
+import { CONTAINMENT_CLASSES, type Containment } from "./containment.ts";
 import { readYamlTree, type YamlMap, type YamlTree } from "./yaml-tree.ts";
-
-/** Containment classes, weakest first. */
-export const CONTAINMENT_CLASSES = ["advisory", "scoped", "sealed"] as const;
-export type Containment = (typeof CONTAINMENT_CLASSES)[number];
 
 /** The declarations of one manifest, as written; lists are in the manifest's order. Plain data, safe to post to a thread. */
 export interface Manifest {

@@ -8,7 +8,6 @@
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describeOsError, isSystemError } from "../os-error.ts";
-import { readArtifactFile } from "./artifact-file.ts";
 import { bareName, type Coordinates, type Sha256 } from "./artifact-name.ts";
 import { isSettled, isUnchanged, type Sighting, sight } from "./file-stamp.ts";
 import type { Manifest, ManifestReading } from "./manifest.ts";
@@ -168,6 +167,8 @@ export class Registry<Held, Read = Manifest> {
     if ("fault" in promised) {
       return { resolution: registryFault(key, promised.fault), lasting: promised.lasting };
     }
+    // Loaded by the first reading: a start has no use for a ZIP reader.
+    const { readArtifactFile } = await import("./artifact-file.ts");
     const reading = await readArtifactFile(files.zip);
     if (reading.kind === "failed" || reading.kind === "unreadable") {
       return { resolution: registryFault(key, reading.fault), lasting: reading.kind === "unreadable" };

@@ -6,32 +6,22 @@
  */
 
 import { APPROVAL_LIFETIME_MS } from "../tokens/authority.ts";
+import { ReservationRing } from "./reservation-ring.ts";
 
-/** Who a reserved slot is counted for. Its count is released all at once when the holder ends. */
+/** Who a reserved slot is counted for. */
 export interface Holder {
+  /** Never another's. */
+  readonly number: number;
   /** Live reservations, the holder's own. */
   reserved: number;
-  /** Set once, when the session ends. */
-  ended: boolean;
-}
-
-interface Reservation<H extends Holder> {
-  readonly jti: string;
-  readonly holder: H;
-  /** Monotonic milliseconds at which its approval has expired. */
-  readonly expiresAt: number;
-  spent: boolean;
-  /** Whether it still occupies a slot. */
-  held: boolean;
 }
 
 export type Redemption = "unknown" | "spent" | "redeemed";
 
-export class Reservations<H extends Holder> {
-  readonly #byJti = new Map<string, Reservation<H>>();
-  #queue: Reservation<H>[] = [];
-  /** Index of the oldest reservation in the queue. */
-  #head = 0;
+export class Reservations {
+  readonly #ring = new ReservationRing();
+  /** By number: those that have reserved something and not ended. */
+  readonly #holders = new Map<number, Holder>();
   #live = 0;
 
   constructor(readonly monotonic: () => number) {}
@@ -43,16 +33,15 @@ export class Reservations<H extends Holder> {
   }
 
   /** Reserved slots of one holder. */
-  reservedBy(holder: H): number {
+  reservedBy(holder: Holder): number {
     this.#expire();
     return holder.reserved;
   }
 
-  reserve(jti: string, holder: H): void {
-    const expiresAt = this.monotonic() + APPROVAL_LIFETIME_MS;
-    const reservation = { jti, holder, expiresAt, spent: false, held: true };
-    this.#byJti.set(jti, reservation);
-    this.#queue.push(reservation);
+  /** @param jti the approval's id, 32 hex digits */
+  reserve(jti: string, holder: Holder): void {
+    this.#ring.push(jti, holder.number, this.monotonic() + APPROVAL_LIFETIME_MS);
+    if (holder.reserved === 0) this.#holders.set(holder.number, holder);
     holder.reserved++;
     this.#live++;
   }
@@ -63,44 +52,38 @@ export class Reservations<H extends Holder> {
    */
   redeem(jti: string): Redemption {
     this.#expire();
-    const reservation = this.#byJti.get(jti);
-    if (!reservation) return "unknown";
-    if (reservation.spent) return "spent";
-    reservation.spent = true;
-    return "redeemed";
+    const ordinal = this.#ring.find(jti);
+    if (ordinal === 0) return "unknown";
+    return this.#ring.spend(ordinal) ? "redeemed" : "spent";
   }
 
   /** Gives the slot of a redeemed approval back, for the running child that takes its place. */
   release(jti: string): void {
-    const reservation = this.#byJti.get(jti);
-    if (reservation) this.#free(reservation);
+    const ordinal = this.#ring.find(jti);
+    if (ordinal !== 0) this.#free(ordinal);
   }
 
   /** Gives back every slot of a holder that ends, however many they are, at once. */
-  end(holder: H): void {
+  end(holder: Holder): void {
     this.#live -= holder.reserved;
     holder.reserved = 0;
-    holder.ended = true;
+    this.#holders.delete(holder.number);
   }
 
-  #free(reservation: Reservation<H>): void {
-    if (!reservation.held) return;
-    reservation.held = false;
-    if (reservation.holder.ended) return;
-    reservation.holder.reserved--;
+  #free(ordinal: number): void {
+    if (!this.#ring.free(ordinal)) return;
+    const holder = this.#holders.get(this.#ring.holder(ordinal));
+    // One that has ended gave all of its slots back then.
+    if (!holder) return;
     this.#live--;
+    if (--holder.reserved === 0) this.#holders.delete(holder.number);
   }
 
   #expire(): void {
     const now = this.monotonic();
-    for (let next = this.#queue[this.#head]; next && next.expiresAt <= now; next = this.#queue[this.#head]) {
-      this.#byJti.delete(next.jti);
-      this.#free(next);
-      this.#head++;
-    }
-    if (this.#head > 1024 && this.#head * 2 > this.#queue.length) {
-      this.#queue = this.#queue.slice(this.#head);
-      this.#head = 0;
+    for (let oldest = this.#ring.expired(now); oldest !== 0; oldest = this.#ring.expired(now)) {
+      this.#free(oldest);
+      this.#ring.shift();
     }
   }
 }

@@ -5,6 +5,7 @@
  * and the number of its children that still run, for as long as the daemon runs: its id is never free again.
  */
 
+import { type Ending, FinishedSessions } from "./finished-sessions.ts";
 import { type Holder, type Redemption, Reservations } from "./reservations.ts";
 
 /** A session's own id, as its runtime minted it: 1 to 256 characters of `A-Z a-z 0-9 _ . : -`. */
@@ -21,8 +22,9 @@ export interface RunningSession<Held> {
   readonly held: Held;
 }
 
-/** What stays of a session after it ends. */
+/** A session that runs, or whose children still do. */
 interface Session<Held> {
+  readonly id: SessionId;
   status: SessionStatus;
   readonly depth: number;
   /** Its children that have registered and not yet retired. */
@@ -43,10 +45,11 @@ export interface SessionFigures {
 
 export class Sessions<Held> {
   readonly #sessions = new Map<string, Session<Held>>();
-  readonly #reservations: Reservations<Running<Held>>;
-  /** One record for each way to end: by status and depth, of sessions whose children have all ended. */
-  readonly #ended = new Map<string, Session<Held>>();
+  readonly #finished = new FinishedSessions();
+  readonly #reservations: Reservations;
   #running = 0;
+  /** Sessions that were ever added. */
+  #added = 0;
 
   /** `monotonic`: milliseconds that only grow. */
   constructor(monotonic: () => number) {
@@ -55,7 +58,7 @@ export class Sessions<Held> {
 
   /** Whether the id was ever used with this daemon. */
   has(id: string): boolean {
-    return this.#sessions.has(id);
+    return this.#sessions.has(id) || this.#finished.find(id) !== undefined;
   }
 
   running(id: string): RunningSession<Held> | undefined {
@@ -64,8 +67,11 @@ export class Sessions<Held> {
 
   figures(id: string): SessionFigures | undefined {
     const session = this.#sessions.get(id);
-    if (!session) return undefined;
-    return { status: session.status, depthRemaining: session.depth, liveChildren: this.#children(session) };
+    if (session) {
+      return { status: session.status, depthRemaining: session.depth, liveChildren: this.#children(session) };
+    }
+    const finished = this.#finished.find(id);
+    return finished && { status: finished.status, depthRemaining: finished.depth, liveChildren: 0 };
   }
 
   /** Children a session holds: running ones, and slots reserved for approved ones. 0 for an id that is unknown. */
@@ -104,24 +110,26 @@ export class Sessions<Held> {
   }
 
   /** Retires a running session: its slot, and every slot it had reserved, are free. */
-  finish(id: SessionId, outcome: Exclude<SessionStatus, "running">): void {
+  finish(id: SessionId, outcome: Ending): void {
     const session = this.#sessions.get(id);
     const running = session?.running;
     if (!session || !running) return;
     this.#reservations.end(running);
-    if (running.parent) running.parent.runningChildren--;
     this.#running--;
     session.status = outcome;
     session.running = undefined;
-    // Without running children nothing about it ever changes again: it shares its record with all that ended alike.
-    if (session.runningChildren === 0) this.#sessions.set(id, this.#endedLike(session));
+    this.#archive(session);
+    const { parent } = running;
+    if (!parent) return;
+    parent.runningChildren--;
+    this.#archive(parent);
   }
 
-  #endedLike(session: Session<Held>): Session<Held> {
-    const key = `${session.status} ${session.depth}`;
-    const alike = this.#ended.get(key) ?? session;
-    this.#ended.set(key, alike);
-    return alike;
+  /** Moves a session out of the way as soon as nothing about it can change any more. */
+  #archive({ id, status, depth, runningChildren }: Session<Held>): void {
+    if (status === "running" || runningChildren > 0) return;
+    this.#sessions.delete(id);
+    this.#finished.add(id, { status, depth });
   }
 
   #children(session: Session<Held>): number {
@@ -130,8 +138,8 @@ export class Sessions<Held> {
   }
 
   #add(id: SessionId, depth: number, held: Held, parent: Session<Held> | undefined): void {
-    const running = { id, depth, held, parent, reserved: 0, ended: false };
-    this.#sessions.set(id, { status: "running", depth, runningChildren: 0, running });
+    const running = { id, depth, held, parent, number: this.#added++, reserved: 0 };
+    this.#sessions.set(id, { id, status: "running", depth, runningChildren: 0, running });
     this.#running++;
   }
 }

@@ -38,6 +38,9 @@ interface Real {
 }
 
 const id = (number: number) => `ses_${number}` as SessionId;
+/** Its first half is what they are found by: some of them share it. */
+const approvalId = (number: number) =>
+  `${String(number % 7).padStart(8, "0")}${String(number).padStart(24, "0")}`;
 
 function agree(model: Model, { sessions }: Real): void {
   expect(sessions.live).toBe(model.live());
@@ -75,10 +78,11 @@ const registerRoot = fc.nat(9).map((depth) =>
 
 const spawn = fc.nat().map((at) =>
   step(`spawn(${at})`, (model, { sessions }) => {
-    const running = model.sessions.filter(({ status }) => status === "running");
-    const parent = pick(running, at);
+    // The referee grants nothing where no depth is left.
+    const able = model.sessions.filter(({ status, depth }) => status === "running" && depth > 0);
+    const parent = pick(able, at);
     if (!parent) return;
-    const jti = `jti_${model.grants.length}`;
+    const jti = approvalId(model.grants.length);
     sessions.reserve(parent.id as SessionId, jti);
     model.grants.push({ jti, parent: parent.id, at: model.now, spent: false, taken: false });
   }),
@@ -141,7 +145,7 @@ test("fifty thousand reservations of one session end with it at once, and expire
   const [one, other] = [id(1), id(2)];
   sessions.addRoot(one, 3, "held");
   sessions.addRoot(other, 3, "held");
-  for (let count = 0; count < 50_000; count++) sessions.reserve(count % 2 ? one : other, `jti_${count}`);
+  for (let count = 0; count < 50_000; count++) sessions.reserve(count % 2 ? one : other, approvalId(count));
   expect(sessions.live).toBe(50_002);
   sessions.finish(one, "complete");
   expect(sessions.live).toBe(25_001);
@@ -149,4 +153,55 @@ test("fifty thousand reservations of one session end with it at once, and expire
   now = APPROVAL_LIFETIME_MS;
   expect(sessions.live).toBe(1);
   expect(sessions.liveChildren(other)).toBe(0);
+});
+
+test("each approval is known for its own sixty seconds, however many were granted before and after it", () => {
+  let now = 0;
+  const sessions = new Sessions<string>(() => now);
+  sessions.addRoot(id(1), 3, "held");
+  const grant = (from: number, to: number) => {
+    for (let count = from; count < to; count++) sessions.reserve(id(1), approvalId(count));
+  };
+  grant(0, 20_000);
+  now = 30_000;
+  grant(20_000, 20_010);
+  for (const known of [0, 1, 1023, 1024, 19_999, 20_009]) {
+    expect(sessions.redeem(approvalId(known))).toBe("redeemed");
+    expect(sessions.redeem(approvalId(known))).toBe("spent");
+  }
+  expect(sessions.redeem(approvalId(20_010))).toBe("unknown");
+  now = APPROVAL_LIFETIME_MS;
+  expect(sessions.redeem(approvalId(19_999))).toBe("unknown");
+  expect(sessions.liveChildren(id(1))).toBe(10);
+  expect(sessions.redeem(approvalId(20_009))).toBe("spent");
+  expect(sessions.redeem(approvalId(20_000))).toBe("redeemed");
+  sessions.addChild(id(2), 2, "held", id(1), approvalId(20_000));
+  expect(sessions.live).toBe(11);
+  grant(30_000, 34_000);
+  expect(sessions.redeem(approvalId(20_001))).toBe("redeemed");
+  now = 30_000 + APPROVAL_LIFETIME_MS;
+  expect(sessions.redeem(approvalId(20_002))).toBe("unknown");
+  expect(sessions.liveChildren(id(1))).toBe(4001);
+});
+
+test("a finished session is known by its outcome and depth for ever, however many there are", () => {
+  const sessions = new Sessions<string>(() => 0);
+  const outcome = (number: number) => (number % 3 === 0 ? "failed" : "complete");
+  const depth = (number: number) => (number % 2 === 0 ? 0 : 2 ** 32 - 1);
+  for (let number = 0; number < 20_000; number++) {
+    expect(sessions.has(id(number))).toBe(false);
+    sessions.addRoot(id(number), depth(number), "held");
+    sessions.finish(id(number), outcome(number));
+  }
+  expect(sessions.live).toBe(0);
+  for (let number = 0; number < 20_000; number++) {
+    expect(sessions.has(id(number))).toBe(true);
+    expect(sessions.running(id(number))).toBeUndefined();
+    expect(sessions.figures(id(number))).toEqual({
+      status: outcome(number),
+      depthRemaining: depth(number),
+      liveChildren: 0,
+    });
+  }
+  expect(sessions.figures(id(20_000))).toBeUndefined();
 });

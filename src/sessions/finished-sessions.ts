@@ -1,0 +1,90 @@
+/**
+ * Sessions that are over, children and all: how each ended and the depth it had, for as long as the daemon runs.
+ *
+ * There may be millions of them, and none ever changes, so they are kept outside the garbage-collected heap, in tables
+ * that are never copied: when one is full, the next is twice as large. An id stands there as 128 bits of a hash, salted
+ * so that nobody can choose ids that meet in one place.
+ */
+
+import type { SessionStatus } from "./sessions.ts";
+
+export type Ending = Exclude<SessionStatus, "running">;
+
+export interface FinishedSession {
+  readonly status: Ending;
+  readonly depth: number;
+}
+
+const FIRST_CAPACITY = 1024;
+const ID_WORDS = 4;
+const DEPTH = ID_WORDS;
+const ENDING = ID_WORDS + 1;
+const ENTRY_WORDS = ID_WORDS + 2;
+
+/** By the number that stands for it; 0 is an entry that is free. */
+const ENDINGS: readonly (Ending | undefined)[] = [undefined, "complete", "failed"];
+
+/** Open addressing, with room for a third more than it takes: entries of an id's four words, depth and ending. */
+interface Table {
+  readonly words: Uint32Array;
+  readonly capacity: number;
+  count: number;
+}
+
+const digest = new Uint32Array(8);
+const digestBytes = new Uint8Array(digest.buffer);
+
+export class FinishedSessions {
+  readonly #tables: Table[] = [];
+  readonly #salt = crypto.randomUUID();
+
+  /** The id must be new here. */
+  add(id: string, { status, depth }: FinishedSession): void {
+    this.#digest(id);
+    const table = this.#tableWithRoom();
+    const at = place(table);
+    for (let word = 0; word < ID_WORDS; word++) table.words[at + word] = digest[word] ?? 0;
+    table.words[at + DEPTH] = depth;
+    table.words[at + ENDING] = ENDINGS.indexOf(status);
+    table.count++;
+  }
+
+  find(id: string): FinishedSession | undefined {
+    if (this.#tables.length === 0) return undefined;
+    this.#digest(id);
+    for (const table of this.#tables) {
+      const at = place(table);
+      const status = ENDINGS[table.words[at + ENDING] ?? 0];
+      if (status !== undefined) return { status, depth: table.words[at + DEPTH] ?? 0 };
+    }
+    return undefined;
+  }
+
+  #digest(id: string): void {
+    Bun.SHA256.hash(this.#salt + id, digestBytes);
+  }
+
+  #tableWithRoom(): Table {
+    const last = this.#tables.at(-1);
+    if (last && last.count < last.capacity * 0.75) return last;
+    const capacity = last ? last.capacity * 2 : FIRST_CAPACITY;
+    const table = { words: new Uint32Array(capacity * ENTRY_WORDS), capacity, count: 0 };
+    this.#tables.push(table);
+    return table;
+  }
+}
+
+/** Where the entry of the id in `digest` begins, or the free one that it would take. */
+function place({ words, capacity }: Table): number {
+  let slot = (digest[0] ?? 0) & (capacity - 1);
+  for (;;) {
+    const at = slot * ENTRY_WORDS;
+    if (words[at + ENDING] === 0 || isAt(words, at)) return at;
+    slot = (slot + 1) & (capacity - 1);
+  }
+}
+
+function isAt(words: Uint32Array, at: number): boolean {
+  for (let word = 0; word < ID_WORDS; word++) if (words[at + word] !== digest[word]) return false;
+  return true;
+}
