@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskDelegations } from "../../../src/runtime/index.ts";
@@ -13,10 +13,13 @@ import {
 } from "./driving.ts";
 import { type Host, openHost } from "./host.ts";
 
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
+
 let host: Host;
 beforeAll(async () => {
   host = await openHost();
-}, 60_000);
+});
 afterAll(() => host.stop());
 beforeEach(() => void host.trace());
 

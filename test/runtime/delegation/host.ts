@@ -93,6 +93,7 @@ export async function openHost(flags: readonly string[] = ROOMY): Promise<Host> 
   };
 }
 
+/** The program of every worker. */
 export function workerBinary(): Promise<string> {
   return compiled(join(import.meta.dir, "worker-program.ts"));
 }

@@ -50,10 +50,15 @@ function contents(path: string): Record<string, string> {
   );
 }
 
-async function lying(lies: ReadinessLies, what = "say:the liar's own answer") {
+/** A task whose children lie. */
+function lyingTask(lies: ReadinessLies) {
   const environment = { ...host.session.environment, CHILD_MODE: JSON.stringify(lies) };
-  const task = host.task({ session: { ...host.session, environment } });
-  const child = await started(task, what);
+  return host.task({ session: { ...host.session, environment } });
+}
+
+async function lying(lies: ReadinessLies) {
+  const task = lyingTask(lies);
+  const child = await started(task, "say:the liar's own answer");
   const { text } = await continued(task);
   const [block, ...more] = blocksOf(text);
   if (!block || more.length > 0) throw new Error(text);
@@ -147,6 +152,25 @@ describe("a records directory that is not the child's own", () => {
 
   test("nothing of another's was written, and only the sibling still runs", () => {
     expect(outside()).toEqual(before);
+    expect(processesOf(host.session.directories.records.path)).toEqual(processesOf(working.child_workdir));
+  });
+
+  test.each<[string, () => ReadinessLies["line"]]>([
+    [
+      "a working child's",
+      () => ({ session_id: working.session_id, records_dir: recordsOf(host.world.home, working) }),
+    ],
+    [
+      "its parent's",
+      () => ({ session_id: host.session.id, records_dir: host.session.directories.records.path }),
+    ],
+  ])("%s by its session id, too: there is no such delegation", async (_, line) => {
+    const task = lyingTask({ line: line() });
+    const result = await task.call({ capsule: "worker", version: "0.1.0", task: "say:mine" });
+    expect(JSON.parse(result.text)).toMatchObject({ status: "failed", session_id: "" });
+    expect(await task.settle({ kind: "finished", turnsLeft: 1 }, () => {})).toEqual({ kind: "done" });
+    expect(outside()).toEqual(before);
+    expect(host.trace()).toMatchObject([{ event: "delegation", child_session_id: null, outcome: "failed" }]);
     expect(processesOf(host.session.directories.records.path)).toEqual(processesOf(working.child_workdir));
   });
 

@@ -1,18 +1,16 @@
 /**
  * A delegating capsule as a process of its own: takes its door's port, hands one task on, waits, and tells its test each
- * step as a line of JSON. Arguments: the port, the task, and those of a run.
+ * step as a line of JSON. Arguments: those of a run, then the port and the task.
  */
 
-import { canDelegate, openSession, parseRunArguments } from "../../../src/runtime/index.ts";
+import { canDelegate, openSession } from "../../../src/runtime/index.ts";
 import { continued, started } from "./driving.ts";
 import { type ServedDelegations, serveDelegations } from "./host.ts";
 
-const [port = "0", what = "", ...argv] = process.argv.slice(2);
+const [port, what = ""] = process.argv.slice(-2);
 const tell = (step: object) => process.stdout.write(`${JSON.stringify(step)}\n`);
 
-const run = parseRunArguments(argv);
-if (!run.ok) throw new Error(run.fault);
-const opened = await openSession({ run: run.value });
+const opened = await openSession();
 if (!opened.ok || !canDelegate(opened.value)) throw new Error(JSON.stringify(opened));
 const session = opened.value;
 tell({ session: session.id, records: session.directories.records.path });

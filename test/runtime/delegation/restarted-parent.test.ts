@@ -42,7 +42,7 @@ async function startParent(port: number, task: string) {
     host.world.workdir,
   ];
   const program = join(import.meta.dir, "parent-program.ts");
-  const parent = Bun.spawn([process.execPath, program, String(port), task, ...run], {
+  const parent = Bun.spawn([process.execPath, program, ...run, String(port), task], {
     env: {
       PATH: process.env.PATH,
       HOME: host.world.home,

@@ -1,6 +1,6 @@
 /**
  * Takes hold of a process as a debugger does, and then looks away: at its next signal the process stops, and when it is
- * killed its parent cannot reap it before this program has ended. Linux only.
+ * killed its parent cannot reap it before this program has ended, as it does with its input. Linux only.
  */
 
 import { dlopen } from "bun:ffi";
@@ -11,4 +11,4 @@ const { symbols } = dlopen("libc.so.6", {
 });
 const held = symbols.ptrace(PTRACE_SEIZE, Number(process.argv[2]), 0n, 0n) === 0n;
 process.stdout.write(held ? "held\n" : "refused\n");
-if (held) setInterval(() => {}, 1 << 30);
+if (held) await Bun.stdin.text();

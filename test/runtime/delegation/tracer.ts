@@ -10,7 +10,7 @@ export interface Tracer {
 
 export async function trace(pid: number): Promise<Tracer> {
   const tracer = Bun.spawn([process.execPath, join(import.meta.dir, "tracer-program.ts"), String(pid)], {
-    stdio: ["ignore", "pipe", "ignore"],
+    stdio: ["pipe", "pipe", "ignore"],
   });
   const { value } = await tracer.stdout.getReader().read();
   return {

@@ -1,6 +1,6 @@
 /** What a hostile or a broken worker does: each a plan that its test wrote, as JSON. */
 
-import { existsSync, mkdirSync, rmSync, symlinkSync, writeFileSync, writeSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { postToDoor } from "../../../src/runtime/delegation/report.ts";
 import type { Session, TaskEnd } from "../../../src/runtime/index.ts";
@@ -117,6 +117,7 @@ function put(folder: string, name: string, what: Oddity): void {
     });
     writer.unref();
     writeFileSync(what.pid, String(writer.pid));
+    while (!existsSync(path) || statSync(path).size === 0) Bun.sleepSync(5);
   }
 }
 
