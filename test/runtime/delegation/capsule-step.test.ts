@@ -318,7 +318,6 @@ describe("a step of a cancelled task", () => {
     await clock.advance(1_000);
     expect(outcome).toEqual(CANCELED);
     const trace = host.trace();
-    // A shell that forks is seen twice for a moment.
     expect(left()).toContain(pid);
     await until("its grace runs", () => clock.waiting() === 1);
     await clock.advance(5_000);
