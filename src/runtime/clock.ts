@@ -8,14 +8,21 @@ export interface Clock {
   after(ms: number, callback: () => void): () => void;
 }
 
-/** `setTimeout` fires at once for anything longer: such a bound runs out after these 24 days. */
+/** `setTimeout` fires at once for anything longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),
   after(ms, callback) {
-    const timer = setTimeout(callback, Math.min(ms, LONGEST_TIMER_MS));
+    let timer: ReturnType<typeof setTimeout>;
+    const arm = (left: number) => {
+      timer =
+        left > LONGEST_TIMER_MS
+          ? setTimeout(() => arm(left - LONGEST_TIMER_MS), LONGEST_TIMER_MS)
+          : setTimeout(callback, left);
+    };
+    arm(ms);
     return () => clearTimeout(timer);
   },
 };

@@ -18,16 +18,19 @@ export interface HttpRequest {
   readonly body?: string;
   /** Given up at once when it aborts. */
   readonly signal?: AbortSignal;
+  /** The longest answer that is read, in bytes; `MAX_ANSWER_BYTES` where it is left out. */
+  readonly maxAnswerBytes?: number;
 }
 
 /** What came back: an answer, whatever its status, or the transport's reason why there is none. */
 export type HttpExchange =
   | { readonly kind: "answered"; readonly status: number; readonly body: string }
-  | { readonly kind: "failed"; readonly reason: string };
+  /** `tooLong`: the answer is one that asking again would bring once more. */
+  | { readonly kind: "failed"; readonly reason: string; readonly tooLong?: true };
 
 /** Milliseconds each for reaching the address, sending the request, and receiving the whole answer. */
 const STEP_MS = 30_000;
-/** The longest answer that is read, in bytes. */
+/** The longest answer that is read where the asker says nothing else, in bytes. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /** Makes the request once; never throws, and no secret stands in the reason of a failure. */
@@ -61,7 +64,13 @@ export function exchange(asked: HttpRequest, clock: Clock): Promise<HttpExchange
     sent.on("finish", () => step("the answer"));
     sent.on("error", (error) => fail(error.message));
     sent.on("close", () => fail("the connection closed before an answer"));
-    sent.on("response", (response) => receive(response, settle, give));
+    const tooLong = (limit: number) => {
+      settle({ kind: "failed", reason: `the answer is longer than ${limit} bytes`, tooLong: true });
+      sent.destroy();
+    };
+    sent.on("response", (response) =>
+      receive(response, asked.maxAnswerBytes ?? MAX_ANSWER_BYTES, { settle, give, tooLong }),
+    );
     sent.end(asked.body ?? "");
   });
 }
@@ -92,16 +101,18 @@ function open(asked: HttpRequest): ReturnType<typeof httpRequest> | Error {
   }
 }
 
-function receive(
-  response: IncomingMessage,
-  settle: (outcome: HttpExchange) => void,
-  give: (reason: string) => void,
-): void {
+interface Receiver {
+  readonly settle: (outcome: HttpExchange) => void;
+  readonly give: (reason: string) => void;
+  readonly tooLong: (limit: number) => void;
+}
+
+function receive(response: IncomingMessage, limit: number, { settle, give, tooLong }: Receiver): void {
   const chunks: Buffer[] = [];
   let size = 0;
   response.on("data", (chunk: Buffer) => {
     size += chunk.length;
-    if (size > MAX_ANSWER_BYTES) return give(`the answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+    if (size > limit) return tooLong(limit);
     chunks.push(chunk);
   });
   response.on("error", () => give("the answer was cut short"));

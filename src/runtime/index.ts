@@ -38,10 +38,8 @@ export {
 export type { SpawnerHandle } from "./contract/spawner-handle.ts";
 export { type CapsuleStep, runCapsuleStep, type StepOutcome } from "./delegation/capsule-step.ts";
 export {
-  type AlongsideWait,
   type AttemptEnd,
   createTaskDelegations,
-  type DelegateTaskResult,
   type Settlement,
   type TaskDelegations,
   type TaskDelegationsOptions,
@@ -55,6 +53,8 @@ export {
   serveTask,
   type TaskEnd,
 } from "./delegation/serve-task.ts";
+export type { AlongsideWait } from "./delegation/statuses.ts";
+export type { DelegateTaskResult } from "./delegation/tool-result.ts";
 export { createTrace, type Trace, type TraceEvent } from "./delegation/trace.ts";
 export type { SessionDirectories } from "./directories.ts";
 export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";

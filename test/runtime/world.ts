@@ -1,6 +1,6 @@
 /** A host of its own for a test: a home with a store, a daemon, and capsules whose program is `child-program.ts`. */
 
-import { mkdirSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { compiled } from "../kit/compiled.ts";
 import { createHost, publishCapsule } from "../kit/host.ts";
@@ -11,6 +11,8 @@ export interface World {
   /** What the daemon judges. */
   readonly registry: string;
   readonly roostUrl: string;
+  /** Of the daemon. */
+  readonly roostPid: number;
   /** Publishes a capsule; `capabilities` is YAML below that key, in flow style. */
   publish(name: string, capabilities: string, store?: string): Promise<void>;
   stop(): Promise<void>;
@@ -31,6 +33,7 @@ export async function createWorld(flags: readonly string[] = [], { apart = false
     registry,
     workdir,
     roostUrl: daemon.url,
+    roostPid: daemon.pid,
     async publish(name, capabilities, store = host.registry) {
       await publishCapsule(store, name, `capabilities: {${capabilities}}\n`);
     },
@@ -47,11 +50,36 @@ export { openFiles as openDescriptors } from "../kit/folders.ts";
 
 /** The processes whose command line holds `text`, and which are no zombies. */
 export function processesOf(text: string): number[] {
+  return (process.platform === "linux" ? fromProc() : fromPs())
+    .filter(({ command }) => command.includes(text))
+    .map(({ pid }) => pid);
+}
+
+interface Listed {
+  readonly pid: number;
+  readonly command: string;
+}
+
+/** Without a process of its own, which takes its time on a busy machine. A zombie has no command line. */
+function fromProc(): Listed[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map((pid) => {
+      try {
+        const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+        return { pid: Number(pid), command };
+      } catch {
+        // It has ended meanwhile.
+        return { pid: Number(pid), command: "" };
+      }
+    });
+}
+
+function fromPs(): Listed[] {
   const listed = Bun.spawnSync(["ps", "-eo", "pid=,stat=,args="]).stdout.toString();
   return listed
     .split("\n")
-    .filter((line) => line.includes(text))
     .map((line) => line.trim().split(/\s+/))
     .filter(([, state]) => !state?.startsWith("Z"))
-    .map(([pid]) => Number(pid));
+    .map(([pid, , ...words]) => ({ pid: Number(pid), command: words.join(" ") }));
 }

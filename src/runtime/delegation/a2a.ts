@@ -58,6 +58,8 @@ export interface RpcCall {
   readonly token?: Secret | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
+  /** The longest answer that is read, in bytes: that of `exchange` where it is left out. */
+  readonly maxAnswerBytes?: number;
 }
 
 /** What a door made of a call. */
@@ -66,8 +68,8 @@ export type RpcReply =
   | { readonly kind: "error"; readonly code: number; readonly message: string }
   /** An answer that is no JSON-RPC, with a status of success. */
   | { readonly kind: "unreadable" }
-  /** No answer, or one whose status is not 2xx. */
-  | { readonly kind: "failed"; readonly reason: string };
+  /** No answer, or one whose status is not 2xx, or (`tooLong`) one that is not read to its end. */
+  | { readonly kind: "failed"; readonly reason: string; readonly tooLong?: true };
 
 /** Makes the call once, to a door on loopback; never throws. */
 export async function call(asked: RpcCall, clock: Clock): Promise<RpcReply> {
@@ -82,19 +84,22 @@ export async function call(asked: RpcCall, clock: Clock): Promise<RpcReply> {
       },
       body: JSON.stringify({ jsonrpc: "2.0", id: asked.id, method: asked.method, params: asked.params }),
       ...(asked.signal && { signal: asked.signal }),
+      ...(asked.maxAnswerBytes !== undefined && { maxAnswerBytes: asked.maxAnswerBytes }),
     },
     clock,
   );
-  if (reply.kind === "failed") {
-    return { kind: "failed", reason: redact(reply.reason, asked.token ? [asked.token] : []) };
-  }
-  return readReply(reply);
+  const read = reply.kind === "failed" ? reply : readReply(reply);
+  const secrets = asked.token ? [asked.token] : [];
+  // A door may quote what it was sent.
+  if (read.kind === "failed") return { ...read, reason: redact(read.reason, secrets) };
+  return read.kind === "error" ? { ...read, message: redact(read.message, secrets) } : read;
 }
 
 function readReply({ status, body }: Extract<HttpExchange, { kind: "answered" }>): RpcReply {
   const fields = parseJsonObject(body);
   const error = objectIn(fields?.error);
   const message = stringIn(error?.message);
+  // Whatever answers with such a status stands before the door: nothing reached it.
   if (status < 200 || status > 299) {
     return { kind: "failed", reason: message ?? `it answered with status ${status}` };
   }

@@ -41,7 +41,7 @@ export function formatRecord(identity: DelegationIdentity, record: CompletionRec
     ...(resultPath !== undefined && { result_path: resultPath }),
     workdir: identity.workdir,
     duration_ms: record.durationMs,
-    ...(detail !== undefined && { detail: cutText(detail, MAX_DETAIL_BYTES) }),
+    ...(detail !== undefined && { detail }),
     reported_by: record.reportedBy,
     delivered: record.delivered,
     ...(deliveryError !== undefined && { delivery_error: deliveryError }),
@@ -69,11 +69,16 @@ export function parseRecord(
     status,
     durationMs: isDuration(fields.duration_ms) ? fields.duration_ms : durationMs,
     resultPath: stringIn(fields.result_path),
-    detail: detail === undefined ? undefined : cutText(detail, MAX_DETAIL_BYTES),
+    detail: cutDetail(detail),
     reportedBy: fields.reported_by === "launcher" ? "launcher" : "child",
     delivered: fields.delivered === true,
     deliveryError: stringIn(fields.delivery_error),
   };
+}
+
+/** A sentence for a detail, as it is recorded, posted and shown: what is longer is cut, and marked. */
+export function cutDetail(detail: string | undefined): string | undefined {
+  return detail === undefined ? undefined : cutText(detail, MAX_DETAIL_BYTES);
 }
 
 function isDuration(value: unknown): value is number {

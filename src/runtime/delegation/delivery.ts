@@ -19,6 +19,8 @@ export interface TaskDelivery {
   readonly task: string;
   /** Gives up at once when it aborts. */
   readonly signal: AbortSignal;
+  /** Once it aborts the child has ended: the answer under way is waited for, and no further one. */
+  readonly gone?: AbortSignal;
 }
 
 /**
@@ -29,7 +31,7 @@ export interface TaskDelivery {
  * @returns the id of the child's task; the fault is a phrase that follows "it did not accept its task: "
  */
 export async function deliverTask(delivery: TaskDelivery, clock: Clock): Promise<Result<string, string>> {
-  const { signal } = delivery;
+  const { signal, gone } = delivery;
   const bound = new AbortController();
   const stopBound = clock.after(DELIVERY_BOUND_MS, () => bound.abort());
   const given = AbortSignal.any([signal, bound.signal]);
@@ -50,8 +52,9 @@ export async function deliverTask(delivery: TaskDelivery, clock: Clock): Promise
       if (signal.aborted) return fault("the call was given up");
       if (reply.kind !== "failed") return acceptance(reply);
       if (!given.aborted) last = reply.reason;
-      await pauseFor(pause, given, clock);
+      await pauseFor(pause, gone ? AbortSignal.any([given, gone]) : given, clock);
       if (signal.aborted) return fault("the call was given up");
+      if (gone?.aborted) return fault(last);
       if (bound.signal.aborted) return fault(`${last}, for ${DELIVERY_BOUND_MS / 1000} s`);
     }
   } finally {

@@ -2,9 +2,9 @@
 
 import type { Clock } from "../clock.ts";
 import type { SpawnerHandle } from "../contract/spawner-handle.ts";
-import { type Descriptor, describeError } from "../posix.ts";
+import { type Descriptor, describeError, type Errno, type Posix } from "../posix.ts";
 import { call, userMessage } from "./a2a.ts";
-import type { Delivery, Report } from "./completion.ts";
+import { cutDetail, type Delivery, type Report } from "./completion.ts";
 import {
   ADDRESSEE_HEADER,
   COMPLETION_ORIGIN,
@@ -36,25 +36,30 @@ export interface Reporting {
  * written is one line for the operator, and the post is made nevertheless.
  */
 export async function reportCompletion(reporting: Reporting): Promise<Delivery> {
-  const { identity, report, post } = reporting;
-  await record(reporting, { delivered: false });
+  const { identity, post, diagnose } = reporting;
+  const report = { ...reporting.report, detail: cutDetail(reporting.report.detail) };
+  const first = await record(reporting, report, { delivered: false });
+  if (!first.ok) diagnose(unwritten(identity, first.fault));
   if (!post) return { delivered: false };
   const delivery = await post(identity, report);
-  await record(reporting, delivery);
+  const last = await record(reporting, report, delivery);
+  if (!last.ok && first.ok) diagnose(unwritten(identity, last.fault));
   if (!delivery.delivered) {
-    reporting.diagnose(
+    diagnose(
       `the completion of delegation ${identity.delegationId} was not delivered: ${delivery.deliveryError}`,
     );
   }
   return delivery;
 }
 
-async function record({ identity, report, records, diagnose }: Reporting, delivery: Delivery): Promise<void> {
-  const written = await writeRecord(records, identity, { ...report, ...delivery });
-  if (written.ok) return;
-  diagnose(
-    `completion.json of delegation ${identity.delegationId} could not be written: ${describeError(written.fault)}`,
-  );
+/** Nothing that an earlier post came to is kept; what somebody else's door answered is cut as a detail is. */
+function record({ identity, records }: Reporting, report: Report, delivery: Delivery): Promise<Posix<void>> {
+  const deliveryError = cutDetail(delivery.deliveryError);
+  return writeRecord(records, identity, { ...report, ...delivery, deliveryError });
+}
+
+function unwritten({ delegationId }: DelegationIdentity, errno: Errno): string {
+  return `completion.json of delegation ${delegationId} could not be written: ${describeError(errno)}`;
 }
 
 /** A child's post: one `SendMessage` to its parent's door, made once. The answer's shape is not looked at. */

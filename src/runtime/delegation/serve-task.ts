@@ -44,7 +44,7 @@ export interface ReceivedTask {
 /** How the task ended. The answer becomes the result file. */
 export interface TaskEnd {
   readonly status: "ok" | "error";
-  readonly answer?: string | Uint8Array;
+  readonly answer?: string | Uint8Array | undefined;
   readonly detail?: string;
 }
 
@@ -61,6 +61,8 @@ export interface ServeTaskOptions {
 }
 
 type State = "TASK_STATE_WORKING" | "TASK_STATE_COMPLETED" | "TASK_STATE_FAILED" | "TASK_STATE_CANCELED";
+
+const CANCELED: TaskEnd = { status: "error", detail: "the task was cancelled before it was done" };
 
 interface HeldTask {
   readonly id: string;
@@ -82,7 +84,7 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
   const taken = Promise.withResolvers<{ readonly held: HeldTask; readonly text: string }>();
   const answered = Promise.withResolvers<void>();
   let held: HeldTask | undefined;
-  let running: Promise<TaskEnd> | undefined;
+  let running: Promise<RunEnd> | undefined;
   let finishing: Promise<number> | undefined;
 
   const take = (request: RpcRequest): RpcAnswer => {
@@ -94,6 +96,9 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
     }
     if (held && held.messageId !== messageId) {
       return { error: { code: UNSUPPORTED_OPERATION, message: "this capsule takes one task, and has it" } };
+    }
+    if (!held && cancel.signal.aborted) {
+      return { error: { code: UNSUPPORTED_OPERATION, message: "this capsule is being ended" } };
     }
     if (!held) {
       held = {
@@ -163,8 +168,7 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
     async windDown() {
       cancel.abort();
       const end = await (running && Promise.race([running, pause(session, WIND_DOWN_MS)]));
-      const canceled: TaskEnd = { status: "error", detail: "the session was ended before its task was done" };
-      return finish(end ?? canceled);
+      return finish(end ?? { ...CANCELED, detail: "the session was ended before its task was done" });
     },
   });
   await announceReady(session, door, options.operatorToken);
@@ -184,7 +188,7 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
     typeof end.answer === "string" && Buffer.byteLength(end.answer) <= MAX_ARTIFACT_BYTES
       ? end.answer
       : undefined;
-  task.state = cancel.signal.aborted
+  task.state = end.canceled
     ? "TASK_STATE_CANCELED"
     : end.status === "ok"
       ? "TASK_STATE_COMPLETED"
@@ -196,15 +200,23 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
   return exit;
 }
 
-/** Runs the task and leaves its answer; whatever is thrown is how it ended. */
-async function runTask(session: Session, { run }: ServeTaskOptions, task: ReceivedTask): Promise<TaskEnd> {
+interface RunEnd extends TaskEnd {
+  /** It came back after it was cancelled: whatever it says of itself, it ended as canceled. */
+  readonly canceled?: true;
+}
+
+/** Runs the task and leaves its answer; whatever is thrown is how it ended. One cancelled by now is not begun. */
+async function runTask(session: Session, { run }: ServeTaskOptions, task: ReceivedTask): Promise<RunEnd> {
+  const { signal } = task;
   try {
-    const end = await run(task);
+    const ran = signal.aborted ? CANCELED : await run(task);
+    const end: RunEnd = signal.aborted ? { ...CANCELED, ...ran, status: "error", canceled: true } : ran;
     if (end.answer === undefined) return end;
     const left = await leaveResult(session, end.answer);
-    return left === undefined ? end : { status: "error", detail: left };
+    return left === undefined ? end : { ...end, answer: undefined, status: "error", detail: left };
   } catch (error) {
-    return { status: "error", detail: error instanceof Error ? error.message : String(error) };
+    const detail = error instanceof Error ? error.message : String(error);
+    return { status: "error", detail, ...(signal.aborted && { canceled: true }) };
   }
 }
 

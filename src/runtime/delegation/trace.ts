@@ -1,8 +1,12 @@
 /** A session's `trace.jsonl`: one JSON object a line, each appended whole. */
 
-import { closeSync, constants, openSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { describeOsError } from "../../os-error.ts";
+import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
+import { objectIn, stringIn } from "../json.ts";
+import type { LaunchedChild } from "../launch/outcome.ts";
+import { cutText } from "./utf8.ts";
 
 /** `refused` and `failed` close a delegation in its call; the others when its task closes it, or a plan's step. */
 export type DelegationOutcome =
@@ -55,7 +59,9 @@ export interface TracedSession {
   readonly diagnose: (line: string) => void;
 }
 
-const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW;
+const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
+/** A FIFO in the file's place must not hold up the session. */
+const APPEND = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
 
 /** The trace of a session; a line that cannot be appended is one line for the operator. */
 export function createTrace(session: TracedSession): Trace {
@@ -70,10 +76,63 @@ export function createTrace(session: TracedSession): Trace {
   };
 }
 
+/** A child is ready: its delegation has begun. */
+export function traceStart(session: TracedSession, child: LaunchedChild): void {
+  createTrace(session)({
+    event: "delegation_start",
+    delegation_id: child.delegationId,
+    capsule: bareName(child.name),
+    version: child.version,
+    child_session_id: child.sessionId,
+    child_workdir: child.workdir.path,
+    ...(child.copy && { workdir_snapshot: child.copy }),
+  });
+}
+
+/** A delegation, or a call that came to none, is over; `since` is when it was called, on the session's clock (`elapsed`). */
+export function traceClose(
+  session: TracedSession & { readonly clock: { elapsed(): number } },
+  asked: Coordinates & { readonly delegationId?: string; readonly sessionId?: string },
+  since: number,
+  outcome: DelegationOutcome,
+  reason: string | null,
+): void {
+  createTrace(session)({
+    event: "delegation",
+    capsule: bareName(asked.name),
+    version: asked.version,
+    delegation_id: asked.delegationId || null,
+    child_session_id: asked.sessionId || null,
+    duration_ms: Math.round(session.clock.elapsed() - since),
+    outcome,
+    reason,
+  });
+}
+
+/** The longest that is kept of a name that a model gave, in bytes. */
+const MAX_NAMED_BYTES = 256;
+
+/** A call that came to none: its arguments could not be read. What they name stands there as it was given. */
+export function traceUnreadable(session: TracedSession, given: unknown, why: string): void {
+  const fields = objectIn(given);
+  const named = (value: unknown) => cutText(stringIn(value) ?? "", MAX_NAMED_BYTES);
+  createTrace(session)({
+    event: "delegation",
+    capsule: named(fields?.capsule),
+    version: named(fields?.version),
+    delegation_id: null,
+    child_session_id: null,
+    duration_ms: 0,
+    outcome: "refused",
+    reason: why,
+  });
+}
+
 /** One write, as a rule: whoever else appends to the file comes before or after it. */
 function appendWhole(path: string, bytes: Uint8Array): void {
   const descriptor = openSync(path, APPEND, 0o600);
   try {
+    if (!fstatSync(descriptor).isFile()) throw new Error("it is not a regular file");
     for (let rest = bytes; rest.length > 0; ) rest = rest.subarray(writeSync(descriptor, rest));
   } finally {
     closeSync(descriptor);

@@ -17,9 +17,9 @@ import type { DelegationOutcome } from "./trace.ts";
 /** A delegating task waits this much longer for an outcome than its child is watched. */
 export const BACKSTOP_EXTRA_SECS = 30;
 /** After its completion arrived, a child has this long to exit. */
-const EXIT_AFTER_COMPLETION_MS = 5_000;
+export const EXIT_AFTER_COMPLETION_MS = 5_000;
 /** The whole detail of a child that the delegating task ended. */
-const ENDED_BY_PARENT = "the parent ended this delegation";
+export const ENDED_BY_PARENT = "the parent ended this delegation";
 
 export interface Watching {
   readonly session: RegisteredSession;
@@ -53,6 +53,14 @@ type Next =
   | { readonly kind: "deadline" }
   | { readonly kind: "arrived" };
 
+/** Who closes a delegation: what goes on while its child is being ended, or the backstop. */
+interface Claim {
+  /** The backstop did; the child's folders are let go. */
+  abandoned: boolean;
+  /** The record that was there when its completion arrived: its outcome, whatever becomes of its child. */
+  received?: CompletionRecord;
+}
+
 /** Watches a delegation. Its door has to be told of `arrived` before the child can post: see `awaitCompletion`. */
 export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDelegation {
   const { session, child, watchSecs, identity } = watching;
@@ -60,15 +68,12 @@ export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDe
   const asked = Promise.withResolvers<Next>();
   const deadline = Promise.withResolvers<Next>();
   const backstop = Promise.withResolvers<"backstop">();
-  const sinceReady = clock.elapsed() - child.readyAt;
-  const watchMs = watchSecs * 1000 - sinceReady;
-  const stopDeadline = clock.after(Math.max(0, watchMs), () => deadline.resolve({ kind: "deadline" }));
-  const stopBackstop = clock.after(Math.max(0, watchMs + BACKSTOP_EXTRA_SECS * 1000), () =>
-    backstop.resolve("backstop"),
-  );
-  const claim = { abandoned: false };
+  const watchMs = watchLeftMs(watching);
+  const stopDeadline = clock.after(watchMs, () => deadline.resolve({ kind: "deadline" }));
+  const stopBackstop = clock.after(watchMs + BACKSTOP_EXTRA_SECS * 1000, () => backstop.resolve("backstop"));
+  const claim: Claim = { abandoned: false };
 
-  const live = async (): Promise<ClosedDelegation | undefined> => {
+  const live = async (): Promise<Verdict | undefined> => {
     const exited = child.exited.then((): Next => ({ kind: "exited" }));
     for (;;) {
       // The order decides between what has happened at once: a child that is gone keeps its own outcome.
@@ -83,10 +88,11 @@ export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDe
           return closeEnded(watching, claim, arrival, { byTask: false, reason: pastDeadline(watchSecs) });
         case "arrived": {
           const settled = Promise.race([exited, asked.promise, deadline.promise]);
-          await within(clock, EXIT_AFTER_COMPLETION_MS, settled);
+          const then = await within(clock, EXIT_AFTER_COMPLETION_MS, settled);
           if (claim.abandoned) return undefined;
+          if (then !== "late" && then.value.kind === "exited") return closeExited(watching, claim);
           const left = recordOf(watching);
-          if (left) return closeReceived(watching, left);
+          if (left) return closeReceived(watching, claim, left);
           // A post without a record is no outcome: anything on loopback can make one.
           arrival.again();
           break;
@@ -99,16 +105,24 @@ export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDe
 
   const closed = (async () => {
     const first = await Promise.race([live(), backstop.promise]);
-    const over = first === "backstop" || !first ? await closeAtBackstop(watching, claim) : first;
+    const verdict = first === "backstop" || !first ? await closeAtBackstop(watching, claim) : first;
+    // An outcome that is there is read to its end, however long its answer is.
     stopDeadline();
     stopBackstop();
+    const over = await reported(watching, verdict);
     child.release();
     return over;
   })();
   return { identity, closed, end: (reason) => asked.resolve({ kind: "end", reason }) };
 }
 
-function pastDeadline(secs: number): string {
+/** What is left of the child watch, in milliseconds; it counts from readiness. */
+export function watchLeftMs({ session, child, watchSecs }: Watching): number {
+  return Math.max(0, watchSecs * 1000 - (session.clock.elapsed() - child.readyAt));
+}
+
+/** Why a child was ended at its deadline. */
+export function pastDeadline(secs: number): string {
   return `still running at its deadline of ${secs}s (lifecycle.delegation_deadline_secs, MURMUR_DELEGATION_TIMEOUT_SECS)`;
 }
 
@@ -138,149 +152,137 @@ export function awaitCompletion(door: CompletionDoor, delegationId: string): Arr
   };
 }
 
-function durationOf({ session, child }: Watching): number {
+type Measured = Pick<Watching, "session" | "child">;
+
+/** How long the child has run since it was ready, in milliseconds. */
+export function durationOf({ session, child }: Measured): number {
   return Math.round(session.clock.elapsed() - child.readyAt);
 }
 
 /** The record that the child left, where it is one of this delegation. */
-export function recordOf(watching: Watching): CompletionRecord | undefined {
+export function recordOf(watching: Measured & Pick<Watching, "identity">): CompletionRecord | undefined {
   const { child, identity } = watching;
   return child.records.ok
     ? readRecord(child.records.value.descriptor, identity, durationOf(watching))
     : undefined;
 }
 
+/** What a delegation came to; its record stands where there can be one. */
+interface Verdict {
+  /** Its launcher ended it, for `reason`. */
+  readonly terminated?: true;
+  readonly reason: string | null;
+  /** What its task is told in the place of the record's detail. */
+  readonly detail?: string;
+}
+
 /** The child ended by itself: its own record, delivered once more where it was not; or `crashed`. */
-async function closeExited(
-  watching: Watching,
-  claim: { abandoned: boolean },
-): Promise<ClosedDelegation | undefined> {
-  const { door, child } = watching;
+async function closeExited(watching: Watching, claim: Claim): Promise<Verdict | undefined> {
+  const { door, child, identity } = watching;
   const left = recordOf(watching);
-  if (left) {
-    if (!left.delivered) await report(watching, { ...left }, true);
-    return received(watching);
-  }
+  if (left) return keep(watching, left);
   const how = await howItEnded(child);
   if (claim.abandoned) return undefined;
-  const crashed: Report = {
-    status: "crashed",
-    durationMs: durationOf(watching),
-    detail: how,
-    reportedBy: "launcher",
-  };
-  await report(watching, crashed, true);
-  door.received(watching.identity.delegationId);
-  return reported(watching, how.split("\n")[0] ?? how);
+  await report(watching, { status: "crashed", detail: how }, true);
+  door.received(identity.delegationId);
+  return { reason: how.split("\n")[0] ?? how };
 }
 
 /** Its completion arrived and its record is there; it only did not exit. */
-async function closeReceived(watching: Watching, left: CompletionRecord): Promise<ClosedDelegation> {
+async function closeReceived(
+  watching: Watching,
+  claim: Claim,
+  left: CompletionRecord,
+): Promise<Verdict | undefined> {
+  claim.received = left;
   await endAll([watching.child], watching.session.clock);
-  // A child that was still there may have spoilt the record that it had left.
-  if (!recordOf(watching)) await report(watching, { ...left }, false);
-  return received(watching);
+  return claim.abandoned ? undefined : keepReceived(watching, left);
 }
 
-function received(watching: Watching): Promise<ClosedDelegation> {
+function keepReceived(watching: Watching, left: CompletionRecord): Promise<Verdict> {
+  // A child that was still there may have spoilt the record that it had left.
+  return keep(watching, recordOf(watching) ?? { ...left, delivered: false });
+}
+
+/** The record that the child left is its outcome; it is delivered once more where it was not. */
+async function keep(watching: Watching, left: CompletionRecord): Promise<Verdict> {
+  if (!left.delivered) await report(watching, left, true);
   watching.door.received(watching.identity.delegationId);
-  return reported(watching, null);
+  return { reason: null };
 }
 
 /** Ended on purpose: at its deadline, whose outcome is posted, or by its task, whose outcome is posted to nobody. */
 async function closeEnded(
   watching: Watching,
-  claim: { abandoned: boolean },
+  claim: Claim,
   arrival: Arrival,
   why: { readonly byTask: boolean; readonly reason: string },
-): Promise<ClosedDelegation | undefined> {
+): Promise<Verdict | undefined> {
   const { session, door, child, identity } = watching;
+  const { byTask, reason } = why;
   const left = arrival.any() ? recordOf(watching) : undefined;
-  if (left) return closeReceived(watching, left);
+  if (left) return closeReceived(watching, claim, left);
   door.ending(identity.delegationId);
   await endAll([child], session.clock);
-  const detail = why.byTask ? ENDED_BY_PARENT : `${why.reason}\n${await howItEnded(child)}`;
+  const detail = byTask ? ENDED_BY_PARENT : `${reason}\n${await howItEnded(child)}`;
   if (claim.abandoned) return undefined;
-  const terminated: Report = {
-    status: "terminated",
-    durationMs: durationOf(watching),
-    detail,
-    reportedBy: "launcher",
-  };
-  if (!why.byTask) door.await(identity.delegationId, () => {});
-  await report(watching, terminated, !why.byTask);
-  if (why.byTask) door.forget(identity.delegationId);
+  if (!byTask) door.await(identity.delegationId, () => {});
+  await report(watching, { status: "terminated", detail }, !byTask);
+  if (byTask) door.forget(identity.delegationId);
   else door.received(identity.delegationId);
-  return reported(watching, why.reason);
+  return { terminated: true, reason };
 }
 
 /** Nothing of the above came to an end: a child that not even SIGKILL ended, as a rule. */
-async function closeAtBackstop(watching: Watching, claim: { abandoned: boolean }): Promise<ClosedDelegation> {
+async function closeAtBackstop(watching: Watching, claim: Claim): Promise<Verdict> {
   claim.abandoned = true;
+  if (claim.received) return keepReceived(watching, claim.received);
   const { session, door, child, identity, watchSecs } = watching;
   const reason = `no outcome reached the delegating task within ${watchSecs + BACKSTOP_EXTRA_SECS}s of this sub-capsule starting`;
   door.ending(identity.delegationId);
   await within(session.clock, GRACE_MS + 1_000, endAll([child], session.clock));
-  const terminated: Report = {
-    status: "terminated",
-    durationMs: durationOf(watching),
-    detail: ENDED_BY_PARENT,
-    reportedBy: "launcher",
-  };
-  await report(watching, terminated, false);
+  await report(watching, { status: "terminated", detail: ENDED_BY_PARENT }, false);
   door.forget(identity.delegationId);
-  return reported(watching, reason, { detail: reason });
+  return { terminated: true, reason, detail: reason };
 }
 
-/** Ends a child that never came to hold its task, and records that. */
-export async function abandon(watching: Watching): Promise<void> {
-  const { session, door, child, identity } = watching;
-  door.ending(identity.delegationId);
-  await endAll([child], session.clock);
-  if (!recordOf(watching)) {
-    const durationMs = durationOf(watching);
-    await report(
-      watching,
-      { status: "terminated", durationMs, detail: ENDED_BY_PARENT, reportedBy: "launcher" },
-      false,
-    );
-  }
-  door.forget(identity.delegationId);
-  child.release();
-}
+type Reported = CompletionRecord | Pick<Report, "status" | "detail">;
 
-async function report(watching: Watching, what: Report, posted: boolean): Promise<void> {
+/** Records what the child left, or what its launcher says of its end. */
+async function report(watching: Watching, what: Reported, posted: boolean): Promise<void> {
   const { session, door, child, identity } = watching;
   if (!child.records.ok) return;
   await reportCompletion({
     identity,
-    report: what,
+    report: { durationMs: durationOf(watching), reportedBy: "launcher", ...what },
     records: child.records.value.descriptor,
     diagnose: session.diagnose,
     ...(posted && { post: postInProcess(door, session.id) }),
   });
 }
 
-/** What the task is told, from the record as it stands now: without a readable one, only the reason. */
-async function reported(
-  watching: Watching,
-  reason: string | null,
-  told?: { readonly detail: string },
-): Promise<ClosedDelegation> {
+/**
+ * What the task is told, from the record as it stands now: without a readable one, only the reason. That its launcher
+ * ended the child needs no record: the trace says so, for the very reason.
+ */
+async function reported(watching: Watching, verdict: Verdict): Promise<ClosedDelegation> {
   const { session, child, identity } = watching;
+  const { terminated, reason } = verdict;
   const record = recordOf(watching);
   if (!record || !child.records.ok) {
     const why = child.records.ok ? "its completion.json could not be written" : child.records.fault;
     const known = reason ?? describeExit(await child.exited);
     const sentence = `no record of how it ended can be read: ${why}; what its launcher saw: ${known}`;
-    return { identity, ended: { kind: "unknown", reason: sentence }, outcome: "unknown", reason: sentence };
+    const ended: Ended = { kind: "unknown", reason: sentence };
+    return terminated
+      ? { identity, ended, outcome: "terminated", reason }
+      : { identity, ended, outcome: "unknown", reason: sentence };
   }
   const answer = await readAnswer(child.records.value.descriptor, {
     runtime: session.directories.runtime.descriptor,
     delegationId: identity.delegationId,
   });
-  const { status, durationMs } = record;
-  const { detail } = told ?? record;
+  const { status, durationMs, detail } = { ...record, ...(verdict.detail && { detail: verdict.detail }) };
   return {
     identity,
     ended: { kind: "recorded", status, durationMs, detail, answer },

@@ -76,7 +76,12 @@ export function startProcess(plan: StartPlan): Result<ChildProcess, string> {
       void stderr.release([]);
       stdout.discard();
     },
-    signal: (signal) => process.kill(signal),
+    signal(signal) {
+      // A child that runs as somebody else by now is not ours to signal: that must not keep the others from theirs.
+      try {
+        process.kill(signal);
+      } catch {}
+    },
     async lastStderrLines() {
       await within(plan.clock, PIPE_END_MS, served[1] ?? Promise.resolve());
       return stderr.lastLines();

@@ -169,6 +169,7 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
   }
   lifeline.handedOver();
   void process.value.exited.then(lifeline.close);
+  asked.onStarted?.(delegationId);
   return ok({ process: process.value, delegationId, copy });
 }
 
@@ -179,9 +180,10 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
   if (!readiness.ok) {
     process.quieten();
     await endAll([process], session.clock);
-    const lines = await process.lastStderrLines();
-    const words = lines.length === 0 ? "" : `\nlast lines of its standard error:\n${lines.join("\n")}`;
     const { cause, message } = readiness.fault;
+    // Of a child that was given up there is nothing to explain: the end of its pipe is not waited for.
+    const lines = cause === "canceled" ? [] : await process.lastStderrLines();
+    const words = lines.length === 0 ? "" : `\nlast lines of its standard error:\n${lines.join("\n")}`;
     folder.close();
     return {
       kind: "failed",

@@ -18,6 +18,8 @@ export interface LaunchRequest {
   readonly completionDoor?: DoorUrl;
   /** Aborted: the launch is given up at whatever it is doing, and what was started is ended and reaped. */
   readonly signal?: AbortSignal;
+  /** Called once, where a process was started; the delegation has its id from then on. */
+  readonly onStarted?: (delegationId: string) => void;
   /** Called now and then while the parent's work folder is copied. */
   readonly onProgress?: (progress: SnapshotProgress) => void;
 }

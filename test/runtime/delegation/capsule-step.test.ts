@@ -1,16 +1,29 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { runCapsuleStep } from "../../../src/runtime/delegation/capsule-step.ts";
+import type { RegisteredSession } from "../../../src/runtime/index.ts";
+import { manualClock } from "../../kit/manual-clock.ts";
+import { rawServer, reply } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
-import { processesOf } from "../world.ts";
+import { openDescriptors, processesOf } from "../world.ts";
 import { type Host, openHost } from "./host.ts";
+import { PRELUDE, records, STAY, says, writeChild } from "./shell-child.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
 
 let host: Host;
 beforeAll(async () => {
   host = await openHost();
-}, 60_000);
+});
 afterAll(() => host.stop());
+beforeEach(() => {
+  if (existsSync(join(host.session.directories.records.path, "trace.jsonl"))) host.trace();
+});
 
+const WORKER = "local/worker@0.1.0";
 const step = (task: string, signal = new AbortController().signal) => ({
   ...coordinates("local/worker"),
   task,
@@ -19,40 +32,319 @@ const step = (task: string, signal = new AbortController().signal) => ({
 });
 const left = () => processesOf(host.session.directories.records.path);
 
-test("gives the child's answer, and its child is gone", async () => {
-  expect(await runCapsuleStep(host.session, step("sleep:an answer"))).toEqual({
-    kind: "completed",
-    text: "an answer",
+/** The session, its children a script of these lines. */
+function withChild(name: string, ...lines: readonly string[]): RegisteredSession {
+  return with_({ MURMUR_MUR_BINARY: writeChild(host.world.home, name, ...PRELUDE, ...lines) });
+}
+
+function with_(environment: Readonly<Record<string, string>>): RegisteredSession {
+  return { ...host.session, environment: { ...host.session.environment, ...environment } };
+}
+
+/** The one child of the step that ran last, from the trace. */
+function traced() {
+  const [start, close, ...more] = host.trace();
+  expect(more).toEqual([]);
+  expect(start?.event).toBe("delegation_start");
+  const session = String(start?.child_session_id);
+  const place = (path: string) => join(host.world.home, ".murmur", "records", path, session);
+  const shell = place("shell");
+  const directory = existsSync(shell) ? shell : place(String(start?.child_workdir));
+  const record = join(directory, "completion.json");
+  return {
+    close,
+    session,
+    workdir: String(start?.child_workdir),
+    record: existsSync(record) ? JSON.parse(readFileSync(record, "utf8")) : undefined,
+  };
+}
+
+const liveChildren = async () => {
+  const answer = await host.session.registration.client.status(host.session.id);
+  return answer.kind === "granted" ? answer.value.live_children : answer;
+};
+
+describe("a step that completes", () => {
+  test("gives the child's answer; its child has gone, retired, and kept its own record", async () => {
+    const before = await liveChildren();
+    expect(await runCapsuleStep(host.session, step("say:an answer"))).toEqual({
+      kind: "completed",
+      text: "an answer",
+      sentence: `capsule step ${WORKER} (bound: 600s) completed`,
+    });
+    expect(left()).toEqual([]);
+    expect(await liveChildren()).toEqual(before);
+    const { close, session, record } = traced();
+    expect(close).toMatchObject({ event: "delegation", outcome: "completed", reason: null });
+    expect(await host.session.registration.client.status(session)).toMatchObject({
+      value: { status: "complete" },
+    });
+    // It was given nobody to report to.
+    expect(record).toMatchObject({ status: "ok", reported_by: "child", delivered: false });
+    expect(record.delivery_error).toBeUndefined();
   });
-  expect(left()).toEqual([]);
-  expect(host.trace()).toMatchObject([
-    { event: "delegation_start" },
-    { event: "delegation", outcome: "completed", reason: null },
-  ]);
+
+  test.each([70_000, 10_000_000])("gives the whole of an answer of %i bytes", async (size) => {
+    const { kind, text } = await runCapsuleStep(host.session, step(`bytes:${size}`));
+    expect(kind).toBe("completed");
+    expect(text.length).toBe(size);
+    expect(text).toBe("a".repeat(size));
+    // Nobody would look for it there: nothing was cut.
+    expect(existsSync(join(host.session.directories.runtime.path, "delegations"))).toBe(false);
+  });
+
+  test("gives an answer as it was written, also where a cut would be inside of a character", async () => {
+    const text = `${"é".repeat(40_000)}\n😀`;
+    expect(await runCapsuleStep(host.session, step(`say:${text}`))).toMatchObject({ text });
+  });
+
+  test("with nothing to say has said nothing", async () => {
+    expect(await runCapsuleStep(host.session, step("nothing"))).toMatchObject({
+      kind: "completed",
+      text: "",
+    });
+  });
 });
 
-test("times out with the bound named", async () => {
-  const environment = { ...host.session.environment, MURMUR_DELEGATION_TIMEOUT_SECS: "1" };
-  const outcome = await runCapsuleStep({ ...host.session, environment }, step("forever"));
-  expect(outcome).toEqual({ kind: "timed_out", text: "local/worker@0.1.0 gave no answer within 1s" });
-  expect(left()).toEqual([]);
+describe("a script in a step", () => {
+  const answer = "mkdir out; printf 'the answer of a script' > out/result.txt";
+
+  test.each<[string, string[]]>([
+    ["ends with status 0", [answer, says("")]],
+    ["has recorded that all went well, whatever its status", [answer, records("ok"), says(""), "exit 7"]],
+  ])("has completed where it %s: its answer is in its work folder", async (_, lines) => {
+    const session = withChild("script", 'printf %s "$MURMUR_SPAWNER" > spawner.json', ...lines);
+    expect(await runCapsuleStep(session, step("no script is told a task"))).toEqual({
+      kind: "completed",
+      text: "the answer of a script",
+      sentence: `capsule step ${WORKER} (bound: 600s) completed`,
+    });
+    const { close, workdir, record } = traced();
+    expect(close).toMatchObject({ outcome: "completed", reason: null });
+    expect(record?.reported_by).not.toBe("launcher");
+    const handle = JSON.parse(readFileSync(join(workdir, "spawner.json"), "utf8"));
+    expect(Object.keys(handle).sort()).toEqual(["context_id", "delegation_id", "session_id"]);
+    expect(left()).toEqual([]);
+  });
+
+  test.each<[string, string[], string, object]>([
+    [
+      "a status that is not 0",
+      [says(""), "echo no such file >&2", "exit 4"],
+      `the run of ${WORKER} failed, exit status: 4`,
+      { status: "crashed", reported_by: "launcher", detail: "exit status: 4\nno such file" },
+    ],
+    [
+      "a signal",
+      [says(""), "kill -9 $$"],
+      `the run of ${WORKER} failed, signal: 9 (SIGKILL)`,
+      { status: "crashed", detail: "signal: 9 (SIGKILL)" },
+    ],
+    [
+      "a record of an error, whatever its status",
+      [records("error"), says("")],
+      `the run of ${WORKER} ended error: its own words`,
+      { status: "error", detail: "its own words" },
+    ],
+  ])("has failed with %s", async (_, lines, text, recorded) => {
+    const outcome = await runCapsuleStep(withChild("script", answer, ...lines), step("x"));
+    expect(outcome).toEqual({
+      kind: "failed",
+      text,
+      sentence: `capsule step ${WORKER} (bound: 600s) failed: ${text}`,
+    });
+    const { close, record } = traced();
+    expect(close).toMatchObject({ outcome: "failed", reason: text });
+    expect(record).toMatchObject(recorded);
+  });
+
+  test("that does not end is none: it bound no address", async () => {
+    const clock = manualClock(Date.now());
+    const session = { ...withChild("script", says(""), STAY), clock };
+    const running = runCapsuleStep(session, step("x"));
+    await until("it is ready", () => host.trace().length > 0);
+    await clock.advance(5_000);
+    const outcome = await running;
+    expect(outcome).toMatchObject({ kind: "failed", text: expect.stringContaining("bound no address") });
+    expect(left()).toEqual([]);
+  });
 });
 
-test("is over when its task is cancelled", async () => {
-  const cancel = new AbortController();
-  const running = runCapsuleStep(host.session, step("forever", cancel.signal));
-  await until("the child runs", () => left().length > 0);
-  cancel.abort();
-  expect(await running).toMatchObject({ kind: "canceled" });
-  await until("the child is gone", () => left().length === 0);
+describe("a step that gives no answer", () => {
+  test("in time has timed out, the bound named; what its child says meanwhile is replaced", async () => {
+    const session = with_({ MURMUR_DELEGATION_TIMEOUT_SECS: "7" });
+    const clock = manualClock(Date.now());
+    const running = runCapsuleStep({ ...session, clock }, step("forever"));
+    // Its deadline, and the step of an exchange or the pause before the next poll.
+    await until("it is asked for", () => clock.waiting() === 2 && left().length > 0);
+    await clock.advance(7_000);
+    expect(await running).toEqual({
+      kind: "timed_out",
+      text: `${WORKER} gave no answer within 7s`,
+      sentence: `capsule step ${WORKER} (bound: 7s) timed out: ${WORKER} gave no answer within 7s`,
+    });
+    expect(left()).toEqual([]);
+    const { close, record } = traced();
+    expect(close?.outcome).toBe("timed_out");
+    expect(record).toMatchObject({ status: "terminated", reported_by: "launcher", delivered: false });
+    expect(record.detail).toStartWith("still running at its deadline of 7s");
+  });
+
+  test.each<[string, string, string, object]>([
+    [
+      "its task failed",
+      "fail:no luck",
+      "the task of local/worker@0.1.0 ended TASK_STATE_FAILED",
+      { status: "error", reported_by: "child", detail: "no luck" },
+    ],
+    [
+      "it crashed",
+      "crash",
+      "local/worker@0.1.0 ended before it answered, exit status: 3",
+      { status: "crashed", reported_by: "launcher", detail: expect.stringContaining("last words") },
+    ],
+    [
+      "it was killed in the middle of its record",
+      "half",
+      "local/worker@0.1.0 ended before it answered, signal: 9 (SIGKILL)",
+      { status: "crashed", reported_by: "launcher", detail: "signal: 9 (SIGKILL)" },
+    ],
+  ])("as %s has failed, and its record says how", async (_, task, text, recorded) => {
+    const outcome = await runCapsuleStep(host.session, step(task));
+    expect(outcome).toEqual({
+      kind: "failed",
+      text,
+      sentence: `capsule step ${WORKER} (bound: 600s) failed: ${text}`,
+    });
+    const { record } = traced();
+    expect(record).toMatchObject(recorded);
+  });
+
+  test("as it exits with its task is told what to declare", async () => {
+    const door = await rawServer((socket) =>
+      reply(200, JSON.stringify({ result: { task: { id: "tsk_1", status: {} } } }))(socket),
+    );
+    const session = withChild("exits", says(`127.0.0.1:${door.port}`), records("ok"), "sleep 0.1");
+    const { kind, text } = await runCapsuleStep(session, step("x"));
+    await door.close();
+    expect(kind).toBe("failed");
+    expect(text).toContain("exit status: 0");
+    expect(text).toContain("lifecycle.after_task");
+  });
+
+  test("but one longer than any that is read has failed at once", async () => {
+    const large = reply(200, JSON.stringify({ result: "x".repeat(66 * 1024 ** 2) }));
+    let asked = 0;
+    const door = await rawServer((socket) =>
+      asked++ === 0
+        ? reply(200, JSON.stringify({ result: { task: { id: "tsk_1", status: {} } } }))(socket)
+        : large(socket),
+    );
+    const session = withChild("long", says(`127.0.0.1:${door.port}`), STAY);
+    const { kind, text } = await runCapsuleStep(session, step("x"));
+    await door.close();
+    expect({ kind, text }).toEqual({
+      kind: "failed",
+      text: `${WORKER} could not be asked for its answer: the answer is longer than 68157440 bytes`,
+    });
+    expect(asked).toBe(2);
+    expect(left()).toEqual([]);
+  });
+
+  test("refused: the daemon's own sentence, and one that names the capsule and the bound", async () => {
+    const text = "capsule 'local/king' is not in parent's spawn_allow";
+    expect(await runCapsuleStep(host.session, { ...step("x"), ...coordinates("local/king") })).toEqual({
+      kind: "refused",
+      text,
+      sentence: `capsule step local/king@0.1.0 (bound: 600s) was refused: ${text}`,
+    });
+    const refused = { event: "delegation", outcome: "refused", reason: text, delegation_id: null };
+    expect(host.trace()).toMatchObject([refused]);
+  });
+
+  test("without a daemon's address", async () => {
+    const alone = { ...host.session, registration: undefined, environment: {} };
+    const text = "MURMUR_ROOST_URL is not set; capsule steps require mur-roost";
+    expect(await runCapsuleStep(alone, step("x"))).toMatchObject({
+      kind: "failed",
+      text,
+      sentence: `capsule step ${WORKER} (bound: 600s) failed: ${text}`,
+    });
+    expect(host.trace()).toMatchObject([{ event: "delegation", outcome: "failed", reason: text }]);
+  });
 });
 
-test("refused, and without a daemon's address", async () => {
-  const refused = await runCapsuleStep(host.session, { ...step("x"), ...coordinates("local/king") });
-  expect(refused.kind).toBe("refused");
-  const alone = { ...host.session, registration: undefined, environment: {} };
-  expect(await runCapsuleStep(alone, step("x"))).toEqual({
-    kind: "failed",
-    text: "MURMUR_ROOST_URL is not set; capsule steps require mur-roost",
+describe("a step of a cancelled task", () => {
+  const CANCELED = {
+    kind: "canceled",
+    text: `${WORKER} was ended: the delegating task was cancelled`,
+    sentence: `capsule step ${WORKER} (bound: 600s) was cancelled: ${WORKER} was ended: the delegating task was cancelled`,
+  } as const;
+
+  test("waits for no timer where its child goes: not for the next poll, nor for the bound", async () => {
+    // This clock is never moved.
+    const clock = manualClock(Date.now());
+    const before = await liveChildren();
+    const cancel = new AbortController();
+    const running = runCapsuleStep({ ...host.session, clock }, step("forever", cancel.signal));
+    // Its deadline, and the step of an exchange or the pause before the next poll.
+    await until("it is asked for", () => clock.waiting() === 2 && left().length > 0);
+    cancel.abort();
+    expect(await running).toEqual(CANCELED);
+    expect(left()).toEqual([]);
+    expect(clock.waiting()).toBe(0);
+    expect(await liveChildren()).toEqual(before);
+    const { close, record } = traced();
+    expect(close).toMatchObject({ outcome: "canceled", reason: CANCELED.text });
+    expect(record).toMatchObject({
+      status: "terminated",
+      reported_by: "launcher",
+      detail: "the parent ended this delegation",
+    });
+  });
+
+  /** A step whose child does not go: what there is once it has returned, a second after its cancel. */
+  async function stubborn(session: RegisteredSession, task: string, ready: () => boolean) {
+    const descriptors = openDescriptors();
+    const clock = manualClock(Date.now());
+    const cancel = new AbortController();
+    let outcome: Awaited<ReturnType<typeof runCapsuleStep>> | undefined;
+    void runCapsuleStep({ ...session, clock }, step(task, cancel.signal)).then((end) => {
+      outcome = end;
+    });
+    await until("its child is there", () => left().length === 1 && ready());
+    const [pid = 0] = left();
+    cancel.abort();
+    await clock.advance(1_000);
+    expect(outcome).toEqual(CANCELED);
+    const trace = host.trace();
+    expect(left()).toContain(pid);
+    await until("its grace runs", () => clock.waiting() === 1);
+    await clock.advance(5_000);
+    await until("it was killed", () => left().length === 0);
+    await until("nothing of it is open", () => openDescriptors() <= descriptors && clock.waiting() === 0);
+    expect(host.trace()).toEqual([]);
+    return trace;
+  }
+
+  test("returns within a second where its child is hung, which is killed with its grace", async () => {
+    const marker = join(host.world.home, "hung");
+    const trace = await stubborn(host.session, `hang:${marker}`, () => existsSync(marker));
+    expect(trace).toMatchObject([{ event: "delegation_start" }, { outcome: "canceled" }]);
+  });
+
+  test("returns within a second where its child is not ready and ignores SIGTERM", async () => {
+    const marker = join(host.world.home, "deaf-by-now");
+    const session = withChild("deaf", "trap '' TERM", `: > '${marker}'`, STAY);
+    const trace = await stubborn(session, "x", () => existsSync(marker));
+    // It had its id, and never said what its session is.
+    const closed = { event: "delegation", outcome: "canceled", child_session_id: null };
+    expect(trace).toMatchObject([{ ...closed, delegation_id: expect.stringMatching(/^dlg_/) }]);
+  });
+
+  test("before it has begun starts nothing", async () => {
+    expect(await runCapsuleStep(host.session, step("x", AbortSignal.abort()))).toEqual(CANCELED);
+    expect(host.trace()).toMatchObject([{ outcome: "canceled", delegation_id: null }]);
+    expect(left()).toEqual([]);
   });
 });

@@ -1,52 +1,34 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskDelegations } from "../../../src/runtime/index.ts";
 import { until } from "../../kit/until.ts";
 import { openDescriptors, processesOf } from "../world.ts";
+import {
+  delegate as delegateIn,
+  misdeed,
+  recordOf as readRecordOf,
+  type Started,
+  started,
+} from "./driving.ts";
 import { type Host, openHost } from "./host.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
 
 let host: Host;
 beforeAll(async () => {
   host = await openHost();
-}, 60_000);
-afterAll(() => host.stop());
-beforeEach(() => {
-  if (existsSync(join(host.session.directories.records.path, "trace.jsonl"))) host.trace();
 });
+afterAll(() => host.stop());
+beforeEach(() => void host.trace());
 
-interface Started {
-  readonly delegation_id: string;
-  readonly session_id: string;
-  readonly child_workdir: string;
-}
-
-async function started(task: TaskDelegations, what: string): Promise<Started> {
-  const result = await task.call({ capsule: "worker", version: "0.1.0", task: what });
-  if (result.kind !== "started") throw new Error(result.text);
-  return JSON.parse(result.text);
-}
-
-function recordOf(child: Started): Record<string, unknown> {
-  const path = join(
-    host.world.home,
-    ".murmur",
-    "records",
-    child.child_workdir.slice(1),
-    child.session_id,
-    "completion.json",
-  );
-  return JSON.parse(readFileSync(path, "utf8"));
-}
+const recordOf = (child: Started) => readRecordOf(host.world.home, child);
 
 /** One delegation, waited for: what the model reads, what was said meanwhile, and what stands afterwards. */
 async function delegate(what: string) {
-  const task = host.task();
-  const child = await started(task, what);
-  const said: string[] = [];
-  const settled = await task.settle({ kind: "finished", turnsLeft: 1 }, (status) => said.push(status));
-  if (settled.kind !== "continue") throw new Error(settled.kind);
-  return { child, text: settled.text, said, record: recordOf(child), trace: host.trace() };
+  const told = await delegateIn(host, what);
+  return { ...told, record: recordOf(told.child), trace: host.trace() };
 }
 
 describe("an answer reaches the task that delegated", () => {
@@ -138,6 +120,20 @@ describe("a child that fails", () => {
     const { text, record } = await delegate("recorded");
     expect(text).toContain("ended ok:");
     expect(record).toMatchObject({ status: "ok", reported_by: "child", delivered: true });
+  });
+
+  test("without having delivered its record leaves no fault in it, once its launcher has", async () => {
+    const refused = { delivered: false, delivery_error: "connect ECONNREFUSED" };
+    const { record } = await delegate(misdeed({ record: refused, lastly: { exit: 0 } }));
+    expect(record).toMatchObject({ status: "ok", reported_by: "child", delivered: true });
+    expect(record).not.toHaveProperty("delivery_error");
+  });
+
+  test("at length is cut, and reports nevertheless by itself", async () => {
+    const { text, record } = await delegate(`fail:${"a line\n".repeat(20_000)}`);
+    expect(text).toContain(" […]\nresult: none");
+    expect(record).toMatchObject({ status: "error", reported_by: "child", delivered: true });
+    expect(host.written()).not.toContain("was not delivered");
   });
 
   test("with another's record has crashed", async () => {
@@ -234,6 +230,22 @@ describe("what a task leaves behind", () => {
     expect((await calling).kind).toBe("failed");
     expect(processesOf(host.session.directories.records.path)).toEqual([]);
     expect((await task.call({ capsule: "worker", version: "0.1.0", task: "x" })).kind).toBe("failed");
+  });
+
+  test.each(ends)("is a launch under way, which is not waited for, where it was %s", async (_, end) => {
+    const silent = join(host.world.home, "silent");
+    writeFileSync(silent, '#!/bin/sh\ntouch "$HOME/started"\nexec sleep 1000\n', { mode: 0o755 });
+    const environment = { ...host.session.environment, MURMUR_MUR_BINARY: silent };
+    const task = host.task({ session: { ...host.session, environment } });
+    const begun = join(host.world.home, "started");
+    rmSync(begun, { force: true });
+    const calling = task.call({ capsule: "worker", version: "0.1.0", task: "x" });
+    await until("its child has started", () => existsSync(begun));
+    await end(task);
+    const { kind, text } = await calling;
+    expect([kind, JSON.parse(text).output]).toEqual(["failed", expect.stringContaining("was given up")]);
+    const closed = host.trace().filter(({ event }) => event === "delegation");
+    expect(closed).toMatchObject([{ outcome: "failed" }]);
   });
 });
 

@@ -1,39 +1,68 @@
-import { afterEach, expect, test } from "bun:test";
+import { afterEach, describe, expect, test } from "bun:test";
 import { deliverTask } from "../../../src/runtime/delegation/delivery.ts";
 import { parseDoorUrl, Secret } from "../../../src/runtime/index.ts";
-import { manualClock } from "../../kit/manual-clock.ts";
+import { type ManualClock, manualClock } from "../../kit/manual-clock.ts";
 import { type RawServer, rawServer, reply } from "../../kit/raw-server.ts";
+import { until } from "../../kit/until.ts";
 
 const servers: RawServer[] = [];
 afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
-/** A door that gives these answers in turn, the last one again and again; and a delivery to it, the clock moving. */
-async function deliver(...answers: Parameters<typeof rawServer>[0][]) {
+type Answer = Parameters<typeof rawServer>[0];
+
+/** A delivery to a door that gives these answers in turn, the last one again and again; its clock stands still. */
+async function begin(...answers: Answer[]) {
+  const manual = manualClock();
+  const waits: number[] = [];
+  const clock: ManualClock = {
+    ...manual,
+    after(ms, callback) {
+      waits.push(ms);
+      return manual.after(ms, callback);
+    },
+  };
   let asked = 0;
   const server = await rawServer((socket) => answers[Math.min(asked++, answers.length - 1)]?.(socket));
   servers.push(server);
   const door = parseDoorUrl(server.url);
   if (!door) throw new Error("no door");
-  const clock = manualClock();
   const cancel = new AbortController();
-  let result: Awaited<ReturnType<typeof deliverTask>> | undefined;
+  const gone = new AbortController();
   const delivery = {
     door,
-    token: new Secret("operator"),
+    token: new Secret("operator-token"),
     delegationId: "dlg_1",
     task: "a task",
     signal: cancel.signal,
+    gone: gone.signal,
   };
-  void deliverTask(delivery, clock).then((end) => {
-    result = end;
+  return {
+    clock,
+    /** How often the door was asked. */
+    asked: () => asked,
+    /** Every time that was waited for, in milliseconds. */
+    waits,
+    cancel,
+    gone,
+    received: server.received,
+    result: deliverTask(delivery, clock),
+  };
+}
+
+/** The same, its clock moved until it has come to something. */
+async function deliver(...answers: Answer[]) {
+  const { result, clock, asked, waits, received } = await begin(...answers);
+  let end: Awaited<typeof result> | undefined;
+  void result.then((came) => {
+    end = came;
   });
-  for (let turns = 0; !result && turns < 3_000; turns++) {
+  for (let turns = 0; !end && turns < 3_000; turns++) {
     await clock.advance(50);
     await Bun.sleep(1);
   }
-  return { result, asked, received: server.received() };
+  return { result: end, asked: asked(), waits, received: received() };
 }
 
 const accepted = reply(
@@ -49,7 +78,7 @@ test("goes over the wire as one message with its id and the operator token, unti
   );
   expect(result).toEqual({ ok: true, value: "tsk_1" });
   expect(asked).toBe(3);
-  expect(received.match(/authorization: Bearer operator/gi)?.length).toBe(3);
+  expect(received.match(/authorization: Bearer operator-token\r/gi)?.length).toBe(3);
   expect(received.match(/a2a-version: 1\.0/gi)?.length).toBe(3);
   expect(received).toContain(
     '{"jsonrpc":"2.0","id":"dlg_1","method":"SendMessage","params":{"message":{"messageId":"msg_dlg_1","role":"ROLE_USER","parts":[{"text":"a task"}]}}}',
@@ -66,8 +95,71 @@ test.each<[string, object]>([
   expect(asked).toBe(1);
 });
 
-test("is given up after 30 s of its first try", async () => {
-  const { result, asked } = await deliver(reply(500, "never"));
+test("is given up after 30 s of its first try, tried at growing distances of 2 s at most", async () => {
+  const { result, asked, waits } = await deliver(reply(500, "never"));
   expect(result).toEqual({ ok: false, fault: "it answered with status 500, for 30 s" });
-  expect(asked).toBeGreaterThan(10);
+  const pauses = waits.filter((ms) => ms < 30_000);
+  expect(pauses.slice(0, 6)).toEqual([100, 200, 400, 800, 1_600, 2_000]);
+  expect(new Set(pauses.slice(6))).toEqual(new Set([2_000]));
+  expect(asked).toBe(pauses.length);
 }, 20_000);
+
+test("to a door that takes it and never answers is given up at its bound", async () => {
+  const { result, clock, asked } = await begin(() => {});
+  await until("it is asked", () => asked() === 1);
+  await clock.advance(30_000);
+  expect(await result).toMatchObject({ ok: false });
+  expect(asked()).toBe(1);
+  expect(clock.waiting()).toBe(0);
+});
+
+describe("is given up at once", () => {
+  test("where its call is, in the middle of a request", async () => {
+    const { result, clock, asked, cancel } = await begin(() => {});
+    await until("it is asked", () => asked() === 1);
+    cancel.abort();
+    expect(await result).toEqual({ ok: false, fault: "the call was given up" });
+    expect(clock.waiting()).toBe(0);
+  });
+
+  test("where its call is, between two tries", async () => {
+    const { result, clock, asked, cancel } = await begin(reply(500, "not yet"));
+    // The bound of the whole, and the pause.
+    await until("it pauses", () => asked() === 1 && clock.waiting() === 2);
+    cancel.abort();
+    expect(await result).toEqual({ ok: false, fault: "the call was given up" });
+    expect(clock.waiting()).toBe(0);
+  });
+
+  test("where its child has ended, between two tries", async () => {
+    const { result, clock, asked, gone } = await begin(reply(500, "not yet"));
+    await until("it pauses", () => asked() === 1 && clock.waiting() === 2);
+    gone.abort();
+    expect(await result).toEqual({ ok: false, fault: "it answered with status 500" });
+    expect(clock.waiting()).toBe(0);
+  });
+});
+
+test("an answer under way counts, though its child has ended by then", async () => {
+  const answering = Promise.withResolvers<void>();
+  const { result, asked, gone } = await begin((socket) => {
+    void answering.promise.then(() => accepted(socket));
+  });
+  await until("it is asked", () => asked() === 1);
+  gone.abort();
+  answering.resolve();
+  expect(await result).toEqual({ ok: true, value: "tsk_1" });
+});
+
+test.each<[string, Answer]>([
+  ["an error", reply(200, JSON.stringify({ error: { code: 1, message: "no operator-token, please" } }))],
+  ["a status", reply(500, JSON.stringify({ error: { message: "no operator-token, please" } }))],
+])(
+  "a token that the door quotes in %s is in no fault",
+  async (_, answer) => {
+    const { result } = await deliver(answer);
+    const fault = result && !result.ok ? result.fault : "";
+    expect(fault).toContain("no <redacted>, please");
+  },
+  20_000,
+);

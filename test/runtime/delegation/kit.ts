@@ -1,3 +1,4 @@
+import { afterAll } from "bun:test";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -5,10 +6,15 @@ import type { DelegationIdentity } from "../../../src/runtime/delegation/identit
 import { type Descriptor, openDirectoryPath } from "../../../src/runtime/posix.ts";
 import { coordinates } from "../parent.ts";
 
-/** A directory that is gone when the test program is. */
+const made: string[] = [];
+afterAll(() => {
+  for (const path of made) rmSync(path, { recursive: true, force: true });
+});
+
+/** A directory that is gone after the last test of the file. */
 export function scratch(): string {
   const path = realpathSync(mkdtempSync(join(tmpdir(), "mur-roost-delegation-")));
-  process.on("exit", () => rmSync(path, { recursive: true, force: true }));
+  made.push(path);
   return path;
 }
 

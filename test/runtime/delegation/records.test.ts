@@ -48,13 +48,6 @@ describe("completion.json", () => {
     expect(statSync(join(path, "completion.json")).mode & 0o777).toBe(0o600);
   });
 
-  test("has a detail of at most 2000 bytes, marked where it was cut, and cut once", async () => {
-    const { read } = await written({ ...record, status: "crashed", detail: "é".repeat(1001) });
-    expect(read?.detail).toBe(`${"é".repeat(1000)} […]`);
-    const again = await written({ ...record, ...(read?.detail && { detail: read.detail }) });
-    expect(again.read?.detail).toBe(`${"é".repeat(1000)} […]`);
-  });
-
   test("replaces what was there, a link too, and follows none", async () => {
     const path = scratch();
     const elsewhere = join(scratch(), "elsewhere");
@@ -96,7 +89,7 @@ describe("completion.json", () => {
     close(held);
   });
 
-  test("gives its status, its duration and its detail, and no other word of the child's", () => {
+  test("gives its status, its duration and its detail, cut as its launcher would, and no other word of the child's", () => {
     const path = scratch();
     const forged = {
       delegation_id: "dlg_0193",
@@ -106,7 +99,7 @@ describe("completion.json", () => {
     };
     writeFileSync(
       join(path, "completion.json"),
-      JSON.stringify({ ...forged, workdir: "/etc", capsule_name: "king" }),
+      JSON.stringify({ ...forged, workdir: "/etc", capsule_name: "king", detail: "x".repeat(2_001) }),
     );
     const held = hold(path);
     expect(readRecord(held, identity(), 77)).toEqual({
@@ -114,6 +107,7 @@ describe("completion.json", () => {
       status: "error",
       durationMs: 77,
       resultPath: undefined,
+      detail: `${"x".repeat(2_000)} […]`,
     });
     close(held);
   });

@@ -3,9 +3,18 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describeRefusal, openSession, Secret, serveTask, type TaskEnd } from "../../../src/runtime/index.ts";
+import {
+  createCompletionDoor,
+  describeRefusal,
+  openSession,
+  Secret,
+  serveTask,
+  type TaskEnd,
+} from "../../../src/runtime/index.ts";
+import { allowTracing } from "./tracer.ts";
+import { liesOnReadiness, misbehave } from "./worker-misdeeds.ts";
 
-const opened = await openSession();
+const opened = await openSession(liesOnReadiness(process.env.CHILD_MODE));
 if (!opened.ok) throw new Error(describeRefusal(opened.fault));
 const session = opened.value;
 const records = session.directories.records.path;
@@ -54,7 +63,29 @@ const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<Tas
     writeFileSync(join(records, "completion.json"), JSON.stringify(record));
     process.exit(1);
   },
+  /** Answers, but only when it is told to stop. */
+  late: async (text, signal) => {
+    await forever(text, signal);
+    return { status: "ok", answer: text };
+  },
+  /** Answers when it is told to stop, but holds its whole process up until the file is there. */
+  "held-up": async (path, signal) => {
+    await forever(path, signal);
+    while (!existsSync(path)) Bun.sleepSync(5);
+    return { status: "ok", answer: "an answer too late" };
+  },
+  traceable: (text, signal) => {
+    allowTracing();
+    return forever(text, signal);
+  },
+  misdeed: (plan, signal) => misbehave(session, JSON.parse(plan), signal),
   forever,
+  /** Nothing but SIGKILL moves it from here on, and its door takes requests that it does not answer. */
+  hang: async (path, signal) => {
+    writeFileSync(path, "");
+    process.kill(process.pid, "SIGSTOP");
+    return await forever(path, signal);
+  },
   /** Answers once the file is there. */
   when: async (path) => {
     while (!existsSync(path)) await Bun.sleep(5);
@@ -66,6 +97,7 @@ const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<Tas
 process.exit(
   await serveTask(session, {
     afterTask: session.spawner?.url ? "exit" : "sleep",
+    completions: createCompletionDoor(session.id),
     operatorToken: new Secret(randomBytes(16).toString("hex")),
     async run({ text, signal }) {
       const [kind = "", ...rest] = text.split(":");

@@ -1,0 +1,47 @@
+/** Handing a child that is ready its task, while it may end, its time may run out, or its call may be given up. */
+
+import { within } from "../clock.ts";
+import { fault, type Result } from "../result.ts";
+import type { deliverTask } from "./delivery.ts";
+import { howItEnded, pastDeadline, type Watching, watchLeftMs } from "./watch.ts";
+
+/** What a child's door was answering when the child ended has arrived by then. */
+const ANSWER_UNDER_WAY_MS = 1_000;
+
+/**
+ * Delivers the task to the child's door.
+ *
+ * @param signal gives the call up
+ * @returns the id of the child's task; the fault is a phrase that follows "it did not take its task: "
+ */
+export async function handOver(
+  watching: Watching,
+  task: string,
+  deliver: typeof deliverTask,
+  signal: AbortSignal,
+): Promise<Result<string, string>> {
+  const { child, watchSecs } = watching;
+  const { clock } = watching.session;
+  const { door, operatorToken: token, delegationId } = child;
+  if (!door) return fault("it bound no address");
+  const over = new AbortController();
+  const gone = new AbortController();
+  // The child watch counts from readiness (roost-api, "Bounds"): a child that takes no task is not spared it.
+  const stopWatch = clock.after(watchLeftMs(watching), () => over.abort("deadline"));
+  try {
+    const given = AbortSignal.any([signal, over.signal]);
+    const delivering = deliver({ door, token, delegationId, task, signal: given, gone: gone.signal }, clock);
+    const first = await Promise.race([delivering, child.exited.then(() => "ended" as const)]);
+    if (first !== "ended") {
+      return first.ok || !over.signal.aborted ? first : fault(pastDeadline(watchSecs));
+    }
+    // It may have ended because it was done: what its door has answered still counts.
+    gone.abort();
+    await within(clock, ANSWER_UNDER_WAY_MS, delivering);
+    over.abort("ended");
+    const last = await delivering;
+    return last.ok || signal.aborted ? last : fault(`it ended before, ${await howItEnded(child)}`);
+  } finally {
+    stopWatch();
+  }
+}

@@ -1,0 +1,194 @@
+/** What the child of a plan's `capsule` step comes to: an agent's task followed over A2A, a script by its exit. */
+
+import type { Coordinates } from "../../registry/artifact-name.ts";
+import type { DoorUrl } from "../addresses.ts";
+import { CHILD_FILE_BYTES, readChildFile } from "../child-files.ts";
+import { objectIn, stringIn } from "../json.ts";
+import { describeExit } from "../launch/child-process.ts";
+import type { LaunchedChild } from "../launch/outcome.ts";
+import type { RegisteredSession } from "../session/session.ts";
+import type { HeldDirectory } from "../tree/held.ts";
+import { call, type RpcReply } from "./a2a.ts";
+import { deliverTask, pauseFor } from "./delivery.ts";
+import { identityOf } from "./identity.ts";
+import { CUT_MARK, decodeUtf8, wholeCharacters } from "./utf8.ts";
+import { EXIT_AFTER_COMPLETION_MS, recordOf } from "./watch.ts";
+
+const POLL_MS = 500;
+/** An answer over A2A may be as long as one in a file, with what stands around it. */
+const MAX_TASK_BYTES = CHILD_FILE_BYTES + 1024 ** 2;
+
+/** What the child came to, while it runs or where it ended by itself. */
+export type Seen =
+  | {
+      readonly kind: "completed";
+      /** Absent where the answer is in its file. */
+      readonly text?: string;
+      /** A script's file is in its work folder, an agent's in its records directory. */
+      readonly script?: true;
+    }
+  | { readonly kind: "timed_out"; readonly text: string }
+  /** `taskOver`: its task came to an end, which was not the one that was wanted. */
+  | { readonly kind: "failed"; readonly text: string; readonly taskOver?: true }
+  | { readonly kind: "canceled" };
+
+interface Asked extends Coordinates {
+  readonly task: string;
+  /** Aborts when the step is cancelled. */
+  readonly signal: AbortSignal;
+}
+
+type Agent = LaunchedChild & { readonly door: DoorUrl };
+
+function nameOf({ name, version }: Coordinates): string {
+  return `${name}@${version}`;
+}
+
+/** Comes back with the end of the task or of the child, at the deadline, or at once when the step is cancelled. */
+export async function seeChild(
+  session: RegisteredSession,
+  asked: Asked,
+  child: LaunchedChild,
+  watchSecs: number,
+): Promise<Seen> {
+  const gone = new AbortController();
+  void child.exited.then(() => gone.abort());
+  const { door } = child;
+  return door
+    ? seeAgent(session, asked, { ...child, door }, watchSecs, gone.signal)
+    : seeScript(session, asked, child, gone.signal);
+}
+
+async function seeAgent(
+  session: RegisteredSession,
+  asked: Asked,
+  child: Agent,
+  watchSecs: number,
+  gone: AbortSignal,
+): Promise<Seen> {
+  const { clock } = session;
+  const what = nameOf(asked);
+  const deadline = new AbortController();
+  const left = watchSecs * 1000 - (clock.elapsed() - child.readyAt);
+  const stop = clock.after(Math.max(0, left), () => deadline.abort());
+  const signal = AbortSignal.any([asked.signal, deadline.signal, gone]);
+  try {
+    const seen = await followTask(session, { ...asked, signal }, child);
+    if (typeof seen === "object") return seen;
+    if (asked.signal.aborted) return { kind: "canceled" };
+    if (gone.aborted)
+      return { kind: "failed", text: `${what} ended before it answered, ${await whyItEnded(child)}` };
+    const last = seen === undefined ? "" : `; when it was last asked: ${seen}`;
+    return { kind: "timed_out", text: `${what} gave no answer within ${watchSecs}s${last}` };
+  } finally {
+    stop();
+  }
+}
+
+/** A capsule that exits with its task has nothing left to be asked: the usual mistake is named. */
+async function whyItEnded(child: LaunchedChild): Promise<string> {
+  const status = await child.exited;
+  const clean = status.kind === "exited" && status.status === 0;
+  const change = "; a capsule for a plan's step goes on listening: set lifecycle.after_task to sleep in it";
+  return `${describeExit(status)}${clean ? change : ""}`;
+}
+
+/** Delivers the task and asks for it until it is over or the signal aborts: then, why the last try gave nothing. */
+async function followTask(
+  { clock }: RegisteredSession,
+  { signal, ...asked }: Asked,
+  child: Agent,
+): Promise<Seen | string | undefined> {
+  const what = nameOf(asked);
+  const { door, operatorToken: token, delegationId } = child;
+  const held = await deliverTask({ door, token, delegationId, task: asked.task, signal }, clock);
+  if (signal.aborted) return undefined;
+  if (!held.ok) return { kind: "failed", text: `${what} did not take its task: ${held.fault}` };
+  const get = { door, id: delegationId, method: "GetTask", params: { id: held.value }, token, signal };
+  let last: string | undefined;
+  while (!signal.aborted) {
+    const reply = await call({ ...get, maxAnswerBytes: MAX_TASK_BYTES }, clock);
+    if (reply.kind === "failed" && reply.tooLong) {
+      return { kind: "failed", text: `${what} could not be asked for its answer: ${reply.reason}` };
+    }
+    const seen = reply.kind === "result" ? readTask(reply.result, what) : undefined;
+    if (seen) return seen;
+    if (!signal.aborted) last = whyNoTask(reply);
+    await pauseFor(POLL_MS, signal, clock);
+  }
+  return last;
+}
+
+function whyNoTask(reply: RpcReply): string | undefined {
+  switch (reply.kind) {
+    case "result":
+      return undefined;
+    case "error":
+      return `it answered with the error ${reply.code}, ${reply.message}`;
+    case "failed":
+      return reply.reason;
+    case "unreadable":
+      return "its answer is no JSON-RPC";
+    default:
+      return reply satisfies never;
+  }
+}
+
+/** A task that is over; `undefined` while it works. */
+function readTask(result: unknown, what: string): Seen | undefined {
+  const task = objectIn(result);
+  const state = stringIn(objectIn(task?.status)?.state);
+  if (state === "TASK_STATE_COMPLETED") {
+    const artifacts = task?.artifacts;
+    const parts = Array.isArray(artifacts) ? objectIn(artifacts[0])?.parts : undefined;
+    const text = Array.isArray(parts) ? stringIn(objectIn(parts[0])?.text) : undefined;
+    return { kind: "completed", ...(text !== undefined && { text }) };
+  }
+  const ended = ["TASK_STATE_FAILED", "TASK_STATE_CANCELED", "TASK_STATE_REJECTED"];
+  return state !== undefined && ended.includes(state)
+    ? { kind: "failed", text: `the task of ${what} ended ${state}`, taskOver: true }
+    : undefined;
+}
+
+/**
+ * A script serves no A2A and its first line says that its run has finished (runtime-side, 4): how it went is in its
+ * record, or is its exit status. What has neither after a while is no script: a step can hand it no task.
+ */
+async function seeScript(
+  session: RegisteredSession,
+  { signal, ...asked }: Asked,
+  child: LaunchedChild,
+  gone: AbortSignal,
+): Promise<Seen> {
+  const what = nameOf(asked);
+  await pauseFor(EXIT_AFTER_COMPLETION_MS, AbortSignal.any([signal, gone]), session.clock);
+  if (signal.aborted) return { kind: "canceled" };
+  const completed: Seen = { kind: "completed", script: true };
+  const record = recordOf({ session, child, identity: identityOf(child) });
+  if (record?.status === "ok") return completed;
+  if (record) {
+    const detail = record.detail === undefined ? "" : `: ${record.detail}`;
+    return { kind: "failed", text: `the run of ${what} ended ${record.status}${detail}` };
+  }
+  if (!gone.aborted) {
+    const secs = EXIT_AFTER_COMPLETION_MS / 1000;
+    const text = `${what} bound no address, and is no script either: ${secs}s after its first line it still ran`;
+    return { kind: "failed", text };
+  }
+  const status = await child.exited;
+  if (status.kind === "exited" && status.status === 0) return completed;
+  return { kind: "failed", text: `the run of ${what} failed, ${describeExit(status)}` };
+}
+
+/** The whole of a result file; nothing where there is none that can be read. */
+export async function resultText(directory: HeldDirectory): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  const read = await readChildFile(directory, ["out", "result.txt"], {
+    onChunk: (chunk) => void chunks.push(chunk),
+  });
+  const bytes = Buffer.concat(chunks);
+  if (!read.ok || !read.value.cut) return decodeUtf8(bytes);
+  // What comes after the last byte was not read: its character may go on there.
+  const kept = wholeCharacters(bytes, bytes.length - 1);
+  return `${decodeUtf8(bytes.subarray(0, kept))}${CUT_MARK}\n[cut at ${kept} of ${read.value.total} bytes]`;
+}

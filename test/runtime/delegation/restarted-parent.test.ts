@@ -1,0 +1,160 @@
+/** A parent that is killed, and another session of it on the same address: the old one's completions are not the new one's. */
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { until } from "../../kit/until.ts";
+import { processesOf } from "../world.ts";
+import { blocksOf, type Continued, recordOf, recordsOf, type Started } from "./driving.ts";
+import { type Host, openHost, workerBinary } from "./host.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
+
+let host: Host;
+const parents: Bun.Subprocess[] = [];
+beforeAll(async () => {
+  host = await openHost();
+});
+afterAll(async () => {
+  for (const parent of parents) parent.kill("SIGKILL");
+  await host.stop();
+});
+
+/** What a parent tells of itself, in this order. */
+interface Steps {
+  readonly session: string;
+  readonly records: string;
+  readonly door: string;
+  readonly child: Started;
+  readonly told: Continued;
+}
+
+/** A parent process; `next` waits until it has told a step. */
+async function startParent(port: number, task: string) {
+  const run = [
+    "run",
+    "--capsule",
+    "local/parent",
+    "--capsule-version",
+    "0.1.0",
+    "--workdir",
+    host.world.workdir,
+  ];
+  const program = join(import.meta.dir, "parent-program.ts");
+  const parent = Bun.spawn([process.execPath, program, ...run, String(port), task], {
+    env: {
+      PATH: process.env.PATH,
+      HOME: host.world.home,
+      MURMUR_ROOST_URL: host.world.roostUrl,
+      MURMUR_MUR_BINARY: await workerBinary(),
+    },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  parents.push(parent);
+  const lines = parent.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  const told: Partial<Steps> = {};
+  return {
+    process: parent,
+    told,
+    async next<K extends keyof Steps>(step: K): Promise<Steps[K]> {
+      for (;;) {
+        const value = told[step];
+        if (value !== undefined) return value as Steps[K];
+        const chunk = await lines.read();
+        if (chunk.done) throw new Error(`the parent ended before it told its ${step}`);
+        const whole = (text + chunk.value).split("\n");
+        text = whole.pop() ?? "";
+        for (const line of whole) Object.assign(told, JSON.parse(line));
+      }
+    },
+  };
+}
+
+test("its child's completion is refused as misaddressed, and the new task goes on", async () => {
+  const gateOfOld = join(host.world.home, "gate-of-the-old");
+  const gateOfNew = join(host.world.home, "gate-of-the-new");
+  const old = await startParent(0, `held-up:${gateOfOld}`);
+  const orphan = await old.next("child");
+  const { port } = new URL(await old.next("door"));
+  const addressed = await old.next("session");
+  const renewed = await startParent(Number(port), `when:${gateOfNew}`);
+  expect(await renewed.next("session")).not.toBe(addressed);
+  expect(renewed.told.door).toBeUndefined();
+  old.process.kill("SIGKILL");
+  // The old one's child has heard of it by then, and cannot say what it has to say before its gate is open.
+  const child = await renewed.next("child");
+  expect(await renewed.next("door")).toBe(`http://127.0.0.1:${port}/`);
+  writeFileSync(gateOfOld, "");
+  await until("the old one's child has told its end", () => processesOf(orphan.child_workdir).length === 0);
+
+  const misaddressed = `completion is addressed to session ${addressed}, which is not the session running here`;
+  expect(recordOf(host.world.home, orphan)).toMatchObject({
+    delegation_id: orphan.delegation_id,
+    session_id: orphan.session_id,
+    // It answered after its spawner had ended, and with it its task.
+    status: "error",
+    reported_by: "child",
+    delivered: false,
+    delivery_error: misaddressed,
+  });
+  expect(readFileSync(join(recordsOf(host.world.home, orphan), "trace.jsonl"), "utf8")).toMatch(
+    /^\{"event":"spawner_ended",[^\n]*\}\n$/,
+  );
+  const log = readFileSync(join(recordsOf(host.world.home, orphan), "logs", "bootstrap.log"), "utf8");
+  expect(log).toBe(
+    `the completion of delegation ${orphan.delegation_id} was not delivered: ${misaddressed}\n`,
+  );
+  // The same once more, for its words on the wire; to a delegation that the new one waits for, too.
+  for (const named of [orphan.delegation_id, child.delegation_id]) {
+    const answer = await fetch(`http://127.0.0.1:${port}/`, {
+      method: "POST",
+      headers: {
+        "A2A-Version": "1.0",
+        "x-murmur-task-origin": "completion",
+        "x-murmur-delegation-id": named,
+        "x-murmur-completion-session": addressed,
+      },
+      body: JSON.stringify({ jsonrpc: "2.0", id: 7, method: "SendMessage", params: {} }),
+    });
+    expect(await answer.json()).toEqual({
+      jsonrpc: "2.0",
+      id: 7,
+      error: {
+        code: -31001,
+        message: misaddressed,
+        data: [
+          {
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            reason: "COMPLETION_MISADDRESSED",
+            domain: "murmur.nexus",
+            metadata: { addressedSession: addressed },
+          },
+        ],
+      },
+    });
+  }
+
+  expect(renewed.told.told).toBeUndefined();
+  expect(processesOf(child.child_workdir)).toHaveLength(1);
+  writeFileSync(gateOfNew, "");
+  const { text, delegations, said } = await renewed.next("told");
+  expect(delegations).toEqual([child.delegation_id]);
+  expect(blocksOf(text)).toMatchObject([
+    {
+      delegationId: child.delegation_id,
+      status: "ok",
+      body: expect.stringMatching(/\nresult:\nat last$/),
+    },
+  ]);
+  expect(said).toEqual([
+    "waiting on delegate-task: 1 delegation(s) outstanding",
+    "continuing with 1 delegation outcome(s)",
+  ]);
+  const trace = readFileSync(join(await renewed.next("records"), "trace.jsonl"), "utf8");
+  expect(trace).not.toContain(orphan.delegation_id);
+  // The one whose parent was killed has ended as it should, and gives its slot back.
+  const { client } = host.session.registration;
+  expect(await client.status(orphan.session_id)).toMatchObject({ value: { status: "failed" } });
+});

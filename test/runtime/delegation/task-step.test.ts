@@ -1,0 +1,46 @@
+/** A plan's `capsule` step as part of its task. */
+
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { until } from "../../kit/until.ts";
+import { coordinates } from "../parent.ts";
+import { started } from "./driving.ts";
+import { type Host, openHost } from "./host.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
+
+let host: Host;
+beforeAll(async () => {
+  host = await openHost();
+});
+afterAll(() => host.stop());
+beforeEach(() => void host.trace());
+
+const step = (task: string) => ({ ...coordinates("local/worker"), task });
+
+test("is in flight from its process's start until it returns", async () => {
+  const task = host.task();
+  const running = task.step(step("say:an answer"));
+  await until("its process has started", () => task.inFlight().length === 1);
+  const [id] = task.inFlight();
+  expect(await running).toMatchObject({ kind: "completed", text: "an answer" });
+  expect(task.inFlight()).toEqual([]);
+  expect(host.trace()).toMatchObject([
+    { event: "delegation_start", delegation_id: id },
+    { event: "delegation", delegation_id: id, outcome: "completed" },
+  ]);
+});
+
+test("is cancelled with its task, and named beside what the task delegated", async () => {
+  const task = host.task();
+  const child = await started(task, "forever");
+  const running = task.step(step("forever"));
+  await until("both are in flight", () => task.inFlight().length === 2);
+  const ids = task.inFlight();
+  expect(ids).toContain(child.delegation_id);
+  expect(await task.cancel()).toEqual({ delegations: ids });
+  expect(await running).toMatchObject({ kind: "canceled" });
+  expect(task.inFlight()).toEqual([]);
+  expect(host.trace().find(({ event }) => event === "task_canceled")).toMatchObject({ delegations: ids });
+  expect(await task.step(step("say:too late"))).toMatchObject({ kind: "canceled" });
+});

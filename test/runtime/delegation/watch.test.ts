@@ -1,0 +1,236 @@
+/** How one delegation is closed: whose record stands, what was posted, what the trace says. */
+
+import { describe, expect, test } from "bun:test";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { close } from "../../../src/runtime/posix.ts";
+import { hold } from "./kit.ts";
+import {
+  CLEAN,
+  KILLED,
+  type Play,
+  type PlayedTask,
+  playedTask,
+  settled,
+  turns,
+  WATCH_SECS,
+} from "./played.ts";
+
+const CANCELED = "the delegating task was cancelled";
+const DEADLINE = `still running at its deadline of ${WATCH_SECS}s (lifecycle.delegation_deadline_secs, MURMUR_DELEGATION_TIMEOUT_SECS)`;
+/** Nothing ends it, as a process that the kernel does not let go. */
+const unkillable: Play = { onSignal: () => {} };
+
+describe("a record that was not delivered is delivered by the launcher, once", () => {
+  test("where its child dies between the door's answer and its second write", async () => {
+    const played = playedTask();
+    const child = await played.start();
+    child.writes({ delivered: false });
+    expect(played.post(child)).toMatchObject({ result: { received: true } });
+    await turns();
+    child.leave(KILLED);
+    expect(await settled(played)).toContain("ended ok:");
+    expect(child.record()).toMatchObject({ status: "ok", reported_by: "child", delivered: true });
+  });
+
+  test("where anybody had posted before, and its own post failed: the failure is not kept", async () => {
+    const played = playedTask();
+    const child = await played.start();
+    played.post(child);
+    await turns();
+    child.writes({ delivered: false, delivery_error: "connect ECONNREFUSED" });
+    child.leave(CLEAN);
+    expect(await settled(played)).toContain("ended ok:");
+    expect(child.record()).toMatchObject({ delivered: true });
+    expect(child.record()).not.toHaveProperty("delivery_error");
+  });
+
+  test("where it does not go after its post and is ended", async () => {
+    const played = playedTask();
+    const child = await played.start();
+    child.writes({ status: "error", detail: "no luck", delivered: false });
+    played.post(child);
+    expect(await settled(played)).toContain("ended error:");
+    expect(child.signals).toEqual(["SIGTERM"]);
+    expect(child.record()).toMatchObject({ status: "error", detail: "no luck", delivered: true });
+  });
+
+  test("and one that was delivered is left as it was written", async () => {
+    const played = playedTask();
+    const child = await played.start();
+    child.writes({ delivered: true, of_its_own: "words" });
+    played.post(child);
+    await settled(played);
+    expect(child.signals).toEqual(["SIGTERM"]);
+    expect(child.record()).toMatchObject({ delivered: true, of_its_own: "words" });
+    expect(played.diagnosed).toEqual([]);
+  });
+
+  test("and one that is spoilt while its child is ended is put back", async () => {
+    const played = playedTask();
+    const child = await played.start({
+      onSignal: (_, self) => {
+        writeFileSync(join(self.path, "completion.json"), "spoilt");
+        self.leave(CLEAN);
+      },
+    });
+    child.writes();
+    played.post(child);
+    expect(await settled(played)).toContain("ended ok:");
+    expect(child.record()).toMatchObject({ status: "ok", reported_by: "child", delivered: true });
+  });
+});
+
+describe("a child of which no record can be read", () => {
+  const unreadable = (): Play => ({
+    launched: { records: { ok: false, fault: "the child reported no records directory" } },
+  });
+  const SEEN =
+    "no record of how it ended can be read: the child reported no records directory; what its launcher saw: ";
+
+  const ends: [string, (played: PlayedTask) => Promise<unknown>, string][] = [
+    ["cancelled", ({ task }) => task.cancel(), CANCELED],
+    [
+      "without a turn left",
+      ({ task }) => task.settle({ kind: "finished", turnsLeft: 0 }, () => {}),
+      "the delegating task had no inference turn left to read this outcome",
+    ],
+    [
+      "failed",
+      ({ task }) => task.settle({ kind: "ended", exitStatus: "error" }, () => {}),
+      "the delegating task ended error before this sub-capsule finished",
+    ],
+    ["past its deadline", (played) => settled(played), DEADLINE],
+  ];
+  test.each(ends)("is terminated in the trace, with its reason to the byte: %s", async (_, end, reason) => {
+    const played = playedTask();
+    await played.start(unreadable());
+    await end(played);
+    expect(played.closes()).toEqual([{ outcome: "terminated", reason }]);
+  });
+
+  test("is terminated at its backstop too, and unknown to its task, the reason said", async () => {
+    const played = playedTask();
+    await played.start({ ...unkillable, ...unreadable() });
+    const reason = `no outcome reached the delegating task within ${WATCH_SECS + 30}s of this sub-capsule starting`;
+    const text = await settled(played);
+    expect(text).toContain("ended unknown:\n");
+    expect(text).toContain(`\n${SEEN}${reason}\n`);
+    expect(played.closes()).toEqual([{ outcome: "terminated", reason }]);
+  });
+
+  test("and which ended by itself is unknown, its exit said", async () => {
+    const played = playedTask();
+    const child = await played.start(unreadable());
+    child.leave(KILLED);
+    const text = await settled(played);
+    expect(text).toContain(`ended unknown:\n<untrusted-content source=delegation:worker>\n${SEEN}signal: 9`);
+    expect(played.closes()).toEqual([
+      { outcome: "unknown", reason: expect.stringMatching(/signal: 9 \(SIGKILL\)$/) },
+    ]);
+  });
+
+  test("as something is in its way is said in one line, and unknown", async () => {
+    const played = playedTask();
+    const child = await played.start();
+    mkdirSync(join(child.path, "completion.json"));
+    child.leave({ kind: "exited", status: 3 });
+    expect(await settled(played)).toContain("its completion.json could not be written");
+    expect(played.diagnosed).toEqual([
+      "completion.json of delegation dlg_0 could not be written: Is a directory (os error 21)",
+    ]);
+  });
+});
+
+describe("a child that nothing ends", () => {
+  test("keeps the outcome that it had reported", async () => {
+    const played = playedTask();
+    const child = await played.start(unkillable);
+    child.writes({ of_its_own: "words" });
+    child.answers("an answer");
+    played.post(child);
+    const text = await settled(played);
+    expect(text).toContain("ended ok:");
+    expect(text).toContain("\nresult:\nan answer\n");
+    expect(played.closes()).toEqual([{ outcome: "ok", reason: null }]);
+    expect(child.record()).toMatchObject({ status: "ok", of_its_own: "words" });
+  });
+
+  test.each<[string, (played: PlayedTask) => Promise<unknown>]>([
+    ["its deadline", (played) => settled(played)],
+    ["its completion", (played) => settled(played)],
+    [
+      "its task's end",
+      async ({ task, clock }) => {
+        const canceling = task.cancel();
+        await clock.advance((WATCH_SECS + 40) * 1_000);
+        return canceling;
+      },
+    ],
+  ])(
+    "and ends at last, long after %s: whose folder has its descriptors' numbers by then is left alone",
+    async (what, finish) => {
+      const played = playedTask();
+      const child = await played.start(unkillable);
+      if (what === "its completion") {
+        child.writes();
+        played.post(child);
+      }
+      await finish(played);
+      expect(child.released()).toBe(true);
+      const stranger = join(played.root, "stranger");
+      mkdirSync(stranger);
+      const taken = Array.from({ length: 8 }, () => hold(stranger));
+      writeFileSync(join(stranger, "completion.json"), "a stranger's");
+      const before = played.closes();
+      child.leave(KILLED);
+      await turns();
+      await played.clock.advance(10_000);
+      await turns();
+      expect(await Bun.file(join(stranger, "completion.json")).text()).toBe("a stranger's");
+      expect(played.closes()).toEqual(before);
+      for (const descriptor of taken) close(descriptor);
+    },
+  );
+});
+
+describe("the child watch", () => {
+  test.each<[string, { environment?: Record<string, string>; deadlineSecs?: number }, number]>([
+    ["is what the manifest says", { deadlineSecs: 7 }, 7],
+    [
+      "is what MURMUR_DELEGATION_TIMEOUT_SECS says, where it is set",
+      { deadlineSecs: 7, environment: { MURMUR_DELEGATION_TIMEOUT_SECS: "9" } },
+      9,
+    ],
+    [
+      "is the manifest's, where that is no positive whole number",
+      { deadlineSecs: 7, environment: { MURMUR_DELEGATION_TIMEOUT_SECS: "1.5" } },
+      7,
+    ],
+  ])("%s", async (_, how, secs) => {
+    const played = playedTask(how);
+    const child = await played.start();
+    await played.clock.advance(secs * 1_000 - 1);
+    expect(child.signals).toEqual([]);
+    await played.clock.advance(1);
+    expect(child.signals).toEqual(["SIGTERM"]);
+    await turns();
+    expect(played.closes()).toMatchObject([
+      { outcome: "terminated", reason: expect.stringContaining(`deadline of ${secs}s `) },
+    ]);
+    expect(child.record().detail).toBe(`${played.closes()[0]?.reason}\nexit status: 0\na last line`);
+  });
+
+  test("counts from readiness, not from when the task was taken", async () => {
+    const taking = Promise.withResolvers<{ ok: true; value: string }>();
+    const played = playedTask({ deliver: () => taking.promise });
+    const child = played.child();
+    const calling = played.call();
+    await turns();
+    await played.clock.advance(15_000);
+    taking.resolve({ ok: true, value: "tsk_child" });
+    expect((await calling).kind).toBe("started");
+    await played.clock.advance(WATCH_SECS * 1_000 - 15_000);
+    expect(child.signals).toEqual(["SIGTERM"]);
+  });
+});

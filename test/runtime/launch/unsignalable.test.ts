@@ -1,0 +1,55 @@
+/** A child that its parent may not signal: it runs as somebody else by now. */
+
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { isRoot } from "../../kit/folders.ts";
+import { processesOf } from "../world.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
+
+const source = join(import.meta.dir, "../../../src/runtime");
+/** Seconds that no other process sleeps. */
+const SLEEP = `1000.${process.pid}`;
+
+const PARENT = `
+  import { endAll, Secret, systemClock } from "${source}/index.ts";
+  import { startProcess } from "${source}/launch/child-process.ts";
+  import { openLifeline } from "${source}/lifeline/parent.ts";
+  const quiet = async () => {};
+  function start(...command) {
+    const lifeline = openLifeline();
+    const started = startProcess({
+      command: [...command, "sh", "-c", "echo ready; exec sleep ${SLEEP}"],
+      workdir: "/",
+      environment: { PATH: process.env.PATH },
+      lifeline: lifeline.value.readEnd,
+      approval: new Secret("approval"),
+      output: { stdout: quiet, stderr: quiet },
+      clock: systemClock,
+    });
+    return started.value;
+  }
+  const foreign = start("setpriv", "--reuid=65534", "--clear-groups");
+  const own = start();
+  await Promise.all([foreign.firstLine, own.firstLine]);
+  endAll([foreign, own], systemClock).catch((error) => {
+    console.log(error.message);
+    process.exit(1);
+  });
+  await own.exited;
+  console.log("its own child has ended");
+  process.exit(0);
+`;
+
+// Root without the right to signal anybody is as good as any user.
+test.skipIf(!isRoot || !Bun.which("setpriv"))("does not keep the others from being ended", async () => {
+  const powerless = ["setpriv", "--bounding-set=-kill", "--inh-caps=-kill"];
+  const parent = Bun.spawn([...powerless, process.execPath, "--no-env-file", "-e", PARENT], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const said = await new Response(parent.stdout).text();
+  const status = await parent.exited;
+  for (const pid of processesOf(`sleep ${SLEEP}`)) process.kill(pid, "SIGKILL");
+  expect([said, status]).toEqual(["its own child has ended\n", 0]);
+});
