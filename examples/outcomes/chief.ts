@@ -30,7 +30,9 @@ if (!canDelegate(session)) refuse("capabilities.spawn.allow is empty: there is n
 
 // The capsule's own A2A door; completions come first in it.
 const door = createCompletionDoor(session.id);
-const app = new Elysia().use(completionPlugin(door)).listen({ hostname: "127.0.0.1", port: 0 });
+const app = new Elysia()
+  .use(completionPlugin(door))
+  .listen({ hostname: "127.0.0.1", port: 0, reusePort: false });
 const doorUrl = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
 if (!doorUrl) refuse("the door has no port");
 

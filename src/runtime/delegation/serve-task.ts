@@ -148,15 +148,16 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
     .onRequest(({ request }) => {
       const { operatorToken } = options;
       if (!operatorToken) return undefined;
-      const given = request.headers.get("authorization");
-      return given === `Bearer ${operatorToken.reveal()}` ? undefined : new Response(null, { status: 401 });
+      const [, given = ""] = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "") ?? [];
+      return operatorToken.matches(given) ? undefined : new Response(null, { status: 401 });
     })
     .onAfterResponse(() => void (held && answered.resolve()))
     .post("/", ({ body }) => {
       const request = readRequest(body);
       return rpcResponse(request.id, answerRequest(request));
     })
-    .listen({ hostname: "127.0.0.1", port: 0 });
+    // The framework would let another process of this user listen on the same port, and take every other task.
+    .listen({ hostname: "127.0.0.1", port: 0, reusePort: false });
   const door = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
   if (!door) throw new Error("the door has no port");
   options.onListening?.(door);

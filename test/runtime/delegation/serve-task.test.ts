@@ -76,7 +76,15 @@ describe("the door of a child", () => {
         body: text,
       });
     expect((await post({})).status).toBe(401);
-    expect((await post({ authorization: "Bearer guessed" })).status).toBe(401);
+    const token = serving.token?.reveal() ?? "";
+    for (const authorization of ["Bearer guessed", "Bearer ", token, `bearer ${token}`, `Bearer ${token}x`]) {
+      expect((await post({ authorization })).status).toBe(401);
+    }
+    // Nobody else can listen where it does.
+    const port = Number(new URL(serving.door).port);
+    const share = () =>
+      Bun.serve({ hostname: "127.0.0.1", port, reusePort: true, fetch: () => new Response() });
+    expect(share).toThrow(/in use/);
     // A completion is answered ahead of the token.
     const completion = await post({ "x-murmur-task-origin": "completion" }, body("SendMessage"));
     expect(await completion.json()).toMatchObject({ error: { code: -31001 } });
