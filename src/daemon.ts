@@ -7,6 +7,7 @@ import { takeCensus } from "./census/census.ts";
 import type { Flags } from "./cli/flags.ts";
 import { harden } from "./harden.ts";
 import { announce, createDecisionLog, type DecisionLog } from "./log.ts";
+import { countRequest } from "./nursery.ts";
 import { describeOsError } from "./os-error.ts";
 import { lowerManifest } from "./referee/envelope.ts";
 import { readManifestAside } from "./registry/manifest-reader.ts";
@@ -73,7 +74,11 @@ export function startDaemon(
     wall: Date.now,
   });
 
-  const server = listen(flags.port, app.compile().fetch);
+  const { fetch } = app.compile();
+  const server = listen(flags.port, (request) => {
+    countRequest();
+    return fetch(request);
+  });
   if (typeof server === "string") {
     return { ok: false, fault: `failed to bind port ${flags.port}: ${server}` };
   }
