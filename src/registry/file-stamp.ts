@@ -67,7 +67,9 @@ const STATX_CHANGED_SECONDS = 0x60;
 const STATX_CHANGED_NANOSECONDS = 0x68;
 
 function stampOf(path: string, bytes: Uint8Array): Stamp | undefined {
-  if (process.platform === "linux" && statInto(bytes, STATX_BYTES) === 0) {
+  const error = process.platform === "linux" ? statInto(bytes, STATX_BYTES) : undefined;
+  if (error === ENOENT) return undefined;
+  if (error === 0) {
     const seconds = Number(STATX_VIEW.getBigInt64(STATX_CHANGED_SECONDS, true));
     const nanoseconds = STATX_VIEW.getUint32(STATX_CHANGED_NANOSECONDS, true);
     return {
