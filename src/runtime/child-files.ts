@@ -1,4 +1,4 @@
-/** What a child left in its directories, read as a stream (runtime-side, 3). */
+/** What a child left in its directories, read as a stream. */
 
 import { join } from "node:path";
 import { describeError } from "./posix.ts";

@@ -1,6 +1,6 @@
 /**
- * The directories of a session (runtime-side, 3): its records, which stay, its runtime directory, which goes when it
- * ends, and one work folder for each child.
+ * The directories of a session: its records, which stay, its runtime directory, which goes when it ends, and one work
+ * folder for each child.
  *
  * `HOME` and the work folder's root are resolved first: a symbolic link there is the user's own. Beneath them no link
  * is followed, every directory is the user's alone (0700), and all are held by descriptor.

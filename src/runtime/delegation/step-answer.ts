@@ -151,8 +151,8 @@ function readTask(result: unknown, what: string): Seen | undefined {
 }
 
 /**
- * A script serves no A2A and its first line says that its run has finished (runtime-side, 4): how it went is in its
- * record, or is its exit status. What has neither after a while is no script: a step can hand it no task.
+ * A script serves no A2A and its first line says that its run has finished: how it went is in its record, or is its exit
+ * status. What has neither after a while is no script: a step can hand it no task.
  */
 async function seeScript(
   session: RegisteredSession,

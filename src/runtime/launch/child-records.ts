@@ -1,4 +1,4 @@
-/** The records directory that a child reports on its readiness line (runtime-side, 3). */
+/** The records directory that a child reports on its readiness line. */
 
 import { isAbsolute, join } from "node:path";
 import { close, describeError, encodeName, statusOf } from "../posix.ts";

@@ -1,7 +1,7 @@
 /**
- * A regular file that somebody else may have left, beneath a directory that is held, read without trusting it
- * (runtime-side, 3): no link is followed on the way, no FIFO is waited for, what is looked at is what was opened, and
- * never more is read than the reader asked for.
+ * A regular file that somebody else may have left, beneath a directory that is held, read without trusting it: no link
+ * is followed on the way, no FIFO is waited for, what is looked at is what was opened, and never more is read than the
+ * reader asked for.
  */
 
 import { read as readFile } from "node:fs";
