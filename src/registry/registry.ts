@@ -60,8 +60,6 @@ interface Verdict<Held> {
 interface Kept<Held> {
   readonly seen: readonly Sighting[];
   readonly resolution: Resolution<Held>;
-  /** The look that is due at the end of this turn. */
-  looking?: Promise<Resolution<Held>> | undefined;
 }
 
 export class Registry<Held, Read = Manifest> {
@@ -70,6 +68,8 @@ export class Registry<Held, Read = Manifest> {
   readonly #capacity: number;
   readonly #now: () => number;
   readonly #kept = new Map<string, Kept<Held>>();
+  /** The looks that are due at the end of this turn. */
+  readonly #looking = new Map<string, Promise<Resolution<Held>>>();
   readonly #reading = new Map<
     string,
     { readonly seen: readonly Sighting[]; readonly result: Promise<Resolution<Held>> }
@@ -83,26 +83,22 @@ export class Registry<Held, Read = Manifest> {
   }
 
   /** Requests for the same artifact share one look at it, and one reading where it is not known. */
-  resolve(coordinates: Coordinates): Resolution<Held> | Promise<Resolution<Held>> {
+  resolve(coordinates: Coordinates): Promise<Resolution<Held>> {
     const key = `${coordinates.name}/${coordinates.version}`;
-    const kept = this.#kept.get(key);
-    if (!kept) return this.#readShared(coordinates, key);
+    const due = this.#looking.get(key);
+    if (due) return due;
     // One look a turn of the event loop, after the last request of that turn: none is answered by an older one.
-    kept.looking ??= new Promise((resolve) => {
-      setImmediate(() => {
-        kept.looking = undefined;
-        resolve(this.#look(coordinates, key, kept));
-      });
+    const looking = new Promise<void>((turn) => setImmediate(turn)).then(() => {
+      this.#looking.delete(key);
+      return this.#look(coordinates, key);
     });
-    return kept.looking;
+    this.#looking.set(key, looking);
+    return looking;
   }
 
-  #look(
-    coordinates: Coordinates,
-    key: string,
-    kept: Kept<Held>,
-  ): Resolution<Held> | Promise<Resolution<Held>> {
-    if (!isUnchanged(kept.seen)) return this.#readShared(coordinates, key);
+  #look(coordinates: Coordinates, key: string): Resolution<Held> | Promise<Resolution<Held>> {
+    const kept = this.#kept.get(key);
+    if (!kept || !isUnchanged(kept.seen)) return this.#readShared(coordinates, key);
     this.#remember(key, kept);
     return kept.resolution;
   }
