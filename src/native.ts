@@ -140,16 +140,15 @@ const EVENTS_PER_READ = 64;
  */
 export class ReadinessSet {
   readonly #fd = onLinux().epoll_create1(EPOLL_CLOEXEC);
+  /** Room for the events of one reading, or for one that is added. */
   readonly #events = new Uint8Array(EVENT_BYTES * EVENTS_PER_READ);
   readonly #view = new DataView(this.#events.buffer);
 
   /** Adds a descriptor under a number of the caller's. Whether it worked. */
   add(fd: number, value: number): boolean {
-    const event = new Uint8Array(EVENT_BYTES);
-    const view = new DataView(event.buffer);
-    view.setUint32(0, EPOLLIN, true);
-    view.setUint32(EVENT_VALUE_OFFSET, value, true);
-    return onLinux().epoll_ctl(this.#fd, EPOLL_CTL_ADD, fd, event) === 0;
+    this.#view.setUint32(0, EPOLLIN, true);
+    this.#view.setUint32(EVENT_VALUE_OFFSET, value, true);
+    return onLinux().epoll_ctl(this.#fd, EPOLL_CTL_ADD, fd, this.#events) === 0;
   }
 
   /** The numbers of some descriptors that are readable now; empty where none is. A closed descriptor leaves the set. */

@@ -6,7 +6,7 @@
  */
 
 import { closeDescriptor, descriptorLimit, ESRCH, openProcess, ReadinessSet } from "../native.ts";
-import { identify } from "./process-identity.ts";
+import { identify, isPossible } from "./process-identity.ts";
 import { type RunningRecord, readRunningRecords } from "./running-records.ts";
 
 export interface CensusTaken {
@@ -81,6 +81,7 @@ export class Census {
   }
 
   #admit(record: RunningRecord, index: number): void {
+    if (!isPossible(record.pid)) return;
     // The descriptor comes first: what is identified afterwards is the process that it holds.
     const descriptor = this.#exits ? openProcess(record.pid) : -1;
     if (descriptor === -ESRCH) return;

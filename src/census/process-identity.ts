@@ -27,9 +27,14 @@ export type IdentityVerdict = "alive" | "unverified" | "gone";
 const GONE: ProcessReading = { held: false };
 const MAX_PID = 2 ** 31 - 1;
 
+/** Whether any process could have this pid. */
+export function isPossible(pid: number): boolean {
+  return pid > 0 && pid <= MAX_PID;
+}
+
 /** Whether the pid is still held by the process that the record names. */
 export function identify({ pid, startToken }: ProcessIdentity): IdentityVerdict {
-  if (pid === 0 || pid > MAX_PID) return "gone";
+  if (!isPossible(pid)) return "gone";
   const reading = readProcess(pid);
   if (!reading.held) return "gone";
   if (reading.startToken === undefined) return "unverified";
