@@ -6,9 +6,8 @@
  * so that nobody can choose ids that meet in one place.
  */
 
-import type { SessionStatus } from "./sessions.ts";
-
-export type Ending = Exclude<SessionStatus, "running">;
+/** How a session ended, in its own words. */
+export type Ending = "complete" | "failed";
 
 export interface FinishedSession {
   readonly status: Ending;

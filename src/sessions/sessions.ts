@@ -11,7 +11,7 @@ import { type Holder, type Redemption, Reservations } from "./reservations.ts";
 /** A session's own id, as its runtime minted it: 1 to 256 characters of `A-Z a-z 0-9 _ . : -`. */
 export type SessionId = string & { readonly __brand: "SessionId" };
 
-export type SessionStatus = "running" | "complete" | "failed";
+export type SessionStatus = "running" | Ending;
 
 /** A running session, as its credential names it. */
 export interface RunningSession<Held> {
