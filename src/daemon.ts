@@ -65,7 +65,6 @@ export function startDaemon(
     sessions: new Sessions(() => performance.now()),
     registry: new Registry({
       path: resolve(flags.registryPath ?? join(home, ".murmur", "artifacts")),
-
       readManifest: readManifestAside,
       lower: lowerManifest,
     }),

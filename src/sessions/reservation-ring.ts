@@ -47,8 +47,14 @@ export type Ordinal = number;
 export class ReservationRing {
   #capacity = FIRST_CAPACITY;
   #columns = columns(FIRST_CAPACITY);
-  #oldest: Ordinal = 1;
-  #next: Ordinal = 1;
+  #oldest: Ordinal;
+  #next: Ordinal;
+
+  /** @param first the first ordinal, 1 or more */
+  constructor(first: Ordinal = 1) {
+    this.#oldest = first;
+    this.#next = first;
+  }
 
   /** @param id 32 hex digits */
   push(id: string, holder: number, expiry: number): void {
@@ -69,7 +75,11 @@ export class ReservationRing {
     wantedBytes.write(id, "hex");
     const { older, newest } = this.#columns;
     let ordinal = this.#linked(newest[this.#at(wanted[0] ?? 0)] ?? 0);
-    while (ordinal !== 0 && !this.#isWanted(ordinal)) ordinal = this.#linked(older[this.#at(ordinal)] ?? 0);
+    while (ordinal !== 0 && !this.#isWanted(ordinal)) {
+      const next = this.#linked(older[this.#at(ordinal)] ?? 0);
+      // A link from 2^32 reservations ago may name one of today's: nothing older is left then.
+      ordinal = next < ordinal ? next : 0;
+    }
     return ordinal;
   }
 

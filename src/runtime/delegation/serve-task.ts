@@ -148,8 +148,9 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
     .onRequest(({ request }) => {
       const { operatorToken } = options;
       if (!operatorToken) return undefined;
-      const [, given = ""] = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "") ?? [];
-      return operatorToken.matches(given) ? undefined : new Response(null, { status: 401 });
+      const given = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "")?.[1];
+      const isOperator = given !== undefined && operatorToken.matches(given);
+      return isOperator ? undefined : new Response(null, { status: 401 });
     })
     .onAfterResponse(() => void (held && answered.resolve()))
     .post("/", ({ body }) => {
