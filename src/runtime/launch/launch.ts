@@ -190,7 +190,7 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
       failure: { cause, message: `${message}${words}`, started: { delegationId, workdir: folder.path } },
     };
   }
-  const { sessionId, door, operatorToken, recordsDirectory, letGoOfId } = readiness.value;
+  const { sessionId, door, operatorToken, recordsDirectory } = readiness.value;
   const records = holdChildRecords(session.directories.home, recordsDirectory, sessionId);
   process.share(operatorToken ? [operatorToken] : []);
   return {
@@ -213,18 +213,12 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
       release() {
         folder.close();
         if (records.ok) records.value.close();
-        letGoOfId();
       },
     },
   };
 }
 
-/** What a child said of itself, under an id that is no other's until it is let go. */
-interface Reported extends Readiness {
-  readonly letGoOfId: () => void;
-}
-
-async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Result<Reported, Failed>> {
+async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Result<Readiness, Failed>> {
   const { session, asked } = launch;
   const giveUp = abortOf(asked.signal);
   const first = await within(
@@ -253,7 +247,7 @@ async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Re
   }
   const claimed = session.childSessions.claim(readiness.value.sessionId);
   if (!claimed.ok) return fault(failed("taken-session-id", asked, `its first line ${claimed.fault}`));
-  return ok({ ...readiness.value, letGoOfId: claimed.value });
+  return ok(readiness.value);
 }
 
 function failed(cause: LaunchFailureCause, asked: LaunchRequest, why: string): Failed {

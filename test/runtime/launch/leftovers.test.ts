@@ -21,7 +21,7 @@ read approval
 case "$CHILD_MODE" in
   fails) echo failing >&2; exit 3 ;;
   babbles) echo babble; exec sleep 1000 ;;
-  *) echo '{"session_id":"ses_cheap","url":""}'; echo more; exec sleep 1000 ;;
+  *) echo '{"session_id":"ses_cheap'$$'","url":""}'; echo more; exec sleep 1000 ;;
 esac
 `,
     );

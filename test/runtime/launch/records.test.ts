@@ -11,16 +11,24 @@ import { processesOf } from "../world.ts";
 
 const { world, parent } = sharedParent();
 
+const records = () => join(world.home, ".murmur", "records");
+
 beforeAll(() => {
-  const records = join(world.home, ".murmur", "records");
-  mkdirSync(join(records, "ses_own"), { recursive: true });
-  mkdirSync(join(world.home, "ses_own"));
-  mkdirSync(join(records, "beside", "ses_own"), { recursive: true });
-  symlinkSync(join(records, "beside"), join(records, "link"));
-  symlinkSync(join(records, "beside", "ses_own"), join(records, "ses_link"));
+  mkdirSync(join(records(), "beside"), { recursive: true });
+  symlinkSync(join(records(), "beside"), join(records(), "link"));
+  symlinkSync(join(records(), "beside"), join(records(), "ses_link"));
 });
 
-async function recordsNamed(named: string | undefined, sessionId = "ses_own") {
+let sessions = 0;
+
+/** With directories of its own id, written `ses_own`, wherever one is named that could be taken. */
+function recordsOfItsOwn(named: string | undefined) {
+  const sessionId = `ses_own${sessions++}`;
+  for (const place of [records(), world.home, join(records(), "beside")]) mkdirSync(join(place, sessionId));
+  return recordsNamed(named?.replace("~", world.home).replace("ses_own", sessionId), sessionId);
+}
+
+async function recordsNamed(named: string | undefined, sessionId: string) {
   const line = JSON.stringify({ session_id: sessionId, url: "", records_dir: named });
   const child = await parent.launched(`says:${line}`);
   await endAll([child], systemClock);
@@ -29,9 +37,8 @@ async function recordsNamed(named: string | undefined, sessionId = "ses_own") {
 }
 
 test("a directory of the child's own session beneath the records is held", async () => {
-  const named = join(world.home, ".murmur", "records", "ses_own");
-  const held = await recordsNamed(named);
-  expect(held).toMatchObject({ ok: true, value: { path: named } });
+  const held = await recordsOfItsOwn("~/.murmur/records/ses_own");
+  expect(held).toMatchObject({ ok: true, value: { path: join(records(), `ses_own${sessions - 1}`) } });
 });
 
 test.each([
@@ -47,12 +54,12 @@ test.each([
   ['could not be opened at "link"', "~/.murmur/records/link/ses_own"],
   ['could not be opened at "nowhere"', "~/.murmur/records/nowhere/ses_own"],
 ])("where it %s (%s), there is no record, and the child is launched all the same", async (why, named) => {
-  const held = await recordsNamed(named?.replace("~", world.home));
+  const held = await recordsOfItsOwn(named);
   expect(held.ok ? "held" : held.fault).toContain(why);
 });
 
 test("a link in the place of the session's own directory is not followed", async () => {
-  const held = await recordsNamed(join(world.home, ".murmur", "records", "ses_link"), "ses_link");
+  const held = await recordsNamed(join(records(), "ses_link"), "ses_link");
   expect(held.ok ? "held" : held.fault).toContain('could not be opened at "ses_link"');
 });
 
@@ -88,7 +95,7 @@ describe("a child that goes by a session id that is another's is no child", () =
     expect(readdirSync(directories.records.path)).toEqual(before);
   });
 
-  test("another child's, for as long as that one's folders are held", async () => {
+  test("another child's, also when that one is gone", async () => {
     const child = await parent.launched("agent");
     if (!child.records.ok) throw new Error(child.records.fault);
     const { path } = child.records.value;
@@ -97,7 +104,7 @@ describe("a child that goes by a session id that is another's is no child", () =
     await endAll([child], systemClock);
     expect(await failureOf(child.sessionId, path)).toContain(says);
     child.release();
-    expect((await recordsNamed(path, child.sessionId)).ok).toBe(true);
+    expect(await failureOf(child.sessionId, path)).toContain(says);
   });
 
   test("its parent's own spawner's", () => {
