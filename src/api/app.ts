@@ -34,45 +34,43 @@ import { status } from "./status.ts";
 export function createApp(context: Context) {
   const { log } = context;
   // Each route is compiled at its first request: all of them at once take a third of the time to start.
-  return (
-    new Elysia({ aot: true, strictPath: true, normalize: false, precompile: false })
+  return new Elysia({ aot: true, strictPath: true, normalize: false, precompile: false })
+    .onRequest(({ request, set }) => {
       // It returns nothing: what may return a promise, by its source, is awaited at each request.
-      .onRequest(({ request, set }) => {
-        // Only POST routes read a body; one that stays unread ends the connection with the answer.
-        if (request.method !== "POST" && hasBody(request)) set.headers.connection = "close";
-        const refusal = refuseForeignCaller(request.headers);
-        if (refusal) throw new RefusedRequest(refusal);
-        // The router would answer HEAD where it answers GET.
-        if (request.method === "HEAD") throw new RefusedRequest({ kind: "not-found" });
-      })
-      .onError(({ error, request }) => answerOutside(refusalOf(error, log), request, log))
-      .get("/health", () => ({}), { response: answers(HealthAnswer) })
-      .post(
-        "/spawn",
-        async ({ body, headers }) => answer(await spawn(context, body, headers[CREDENTIAL_HEADER]), log),
-        { ...jsonBody(SpawnBody), headers: own(SpawnHeaders), response: answers(SpawnAnswer) },
-      )
-      .post(
-        "/register",
-        async ({ body, headers }) => answer(await register(context, body, headers[APPROVAL_HEADER]), log),
-        { ...jsonBody(RegisterBody), headers: own(RegisterHeaders), response: answers(RegisterAnswer) },
-      )
-      .post(
-        "/deregister",
-        ({ body, headers }) => answer(deregister(context, body, headers[CREDENTIAL_HEADER]), log),
-        { ...jsonBody(DeregisterBody), headers: own(DeregisterHeaders), response: answers(DeregisterAnswer) },
-      )
-      .get(
-        "/status/:session_id",
-        ({ params, path }) => {
-          // Paths are compared exactly, and the router has decoded the id. (Dot segments and backslashes are resolved by the
-          // server before any of this is asked, and nothing tells that they were there.)
-          if (path !== `/status/${params.session_id}`) return refusalAnswer({ kind: "not-found" });
-          return answer(status(context, params.session_id), log);
-        },
-        { params: own(StatusPath), response: answers(StatusAnswer) },
-      )
-  );
+      // Only POST routes read a body; one that stays unread ends the connection with the answer.
+      if (request.method !== "POST" && hasBody(request)) set.headers.connection = "close";
+      const refusal = refuseForeignCaller(request.headers);
+      if (refusal) throw new RefusedRequest(refusal);
+      // The router would answer HEAD where it answers GET.
+      if (request.method === "HEAD") throw new RefusedRequest({ kind: "not-found" });
+    })
+    .onError(({ error, request }) => answerOutside(refusalOf(error, log), request, log))
+    .get("/health", () => ({}), { response: answers(HealthAnswer) })
+    .post(
+      "/spawn",
+      async ({ body, headers }) => answer(await spawn(context, body, headers[CREDENTIAL_HEADER]), log),
+      { ...jsonBody(SpawnBody), headers: own(SpawnHeaders), response: answers(SpawnAnswer) },
+    )
+    .post(
+      "/register",
+      async ({ body, headers }) => answer(await register(context, body, headers[APPROVAL_HEADER]), log),
+      { ...jsonBody(RegisterBody), headers: own(RegisterHeaders), response: answers(RegisterAnswer) },
+    )
+    .post(
+      "/deregister",
+      ({ body, headers }) => answer(deregister(context, body, headers[CREDENTIAL_HEADER]), log),
+      { ...jsonBody(DeregisterBody), headers: own(DeregisterHeaders), response: answers(DeregisterAnswer) },
+    )
+    .get(
+      "/status/:session_id",
+      ({ params, path }) => {
+        // Paths are compared exactly, and the router has decoded the id. (Dot segments and backslashes are resolved by the
+        // server before any of this is asked, and nothing tells that they were there.)
+        if (path !== `/status/${params.session_id}`) return refusalAnswer({ kind: "not-found" });
+        return answer(status(context, params.session_id), log);
+      },
+      { params: own(StatusPath), response: answers(StatusAnswer) },
+    );
 }
 
 /** A schema of the route's own: the framework writes into those it is given, and these are shared. */
