@@ -1,21 +1,14 @@
 /** A task that waits for calls of its members at the same time, and one that goes on more than once. */
 
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AlongsideWait, Settlement } from "../../../src/runtime/index.ts";
 import { until } from "../../kit/until.ts";
 import { blocksOf, continued, started } from "./driving.ts";
-import { type Host, openHost } from "./host.ts";
+import { sharedHost } from "./shared-host.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let host: Host;
-beforeAll(async () => {
-  host = await openHost();
-});
-afterAll(() => host.stop());
+const { host } = sharedHost();
 beforeEach(() => void host.trace());
 
 /** One call of a member, until it is answered. */

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskDelegations } from "../../../src/runtime/index.ts";
@@ -11,16 +11,9 @@ import {
   type Started,
   started,
 } from "./driving.ts";
-import { type Host, openHost } from "./host.ts";
+import { sharedHost } from "./shared-host.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let host: Host;
-beforeAll(async () => {
-  host = await openHost();
-});
-afterAll(() => host.stop());
+const { host } = sharedHost();
 beforeEach(() => void host.trace());
 
 const recordOf = (child: Started) => readRecordOf(host.world.home, child);

@@ -1,6 +1,6 @@
 /** The child's half, a process of its own: its door, its one task, and how it reports what became of it. */
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { call, userMessage } from "../../../src/runtime/delegation/a2a.ts";
@@ -18,16 +18,9 @@ import { rawServer } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
 import { continued, misdeed, recordOf, recordsOf, started } from "./driving.ts";
-import { type Host, openHost } from "./host.ts";
+import { sharedHost } from "./shared-host.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let host: Host;
-beforeAll(async () => {
-  host = await openHost();
-});
-afterAll(() => host.stop());
+const { host } = sharedHost();
 
 interface Serving {
   readonly door: DoorUrl;

@@ -1,19 +1,12 @@
 /** A plan's `capsule` step as part of its task. */
 
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
 import { started } from "./driving.ts";
-import { type Host, openHost } from "./host.ts";
+import { sharedHost } from "./shared-host.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let host: Host;
-beforeAll(async () => {
-  host = await openHost();
-});
-afterAll(() => host.stop());
+const { host } = sharedHost();
 beforeEach(() => void host.trace());
 
 const step = (task: string) => ({ ...coordinates("local/worker"), task });
