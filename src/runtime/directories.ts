@@ -22,7 +22,7 @@ import { fault, ok, type Result } from "./result.ts";
 import { type HeldDirectory, holdDirectory } from "./tree/held.ts";
 import { openDescendant, ownDirectories, ownDirectory } from "./tree/own.ts";
 import { removeTree } from "./tree/remove.ts";
-import { inSlices } from "./tree/slices.ts";
+import { inSlices } from "../slices.ts";
 
 const MURMUR = ".murmur";
 

@@ -1,0 +1,60 @@
+/**
+ * Long work on the main thread, in short turns: whoever else waits is served between two of them.
+ *
+ * All such work shares one turn of the event loop, so that ten long readings hold up a request no longer than one does.
+ */
+
+/** How long one turn may keep everything else from running, in milliseconds. */
+const TURN_MS = 1;
+
+/** Work whose turn has not come yet, first come first served. */
+const waiting: (() => void)[] = [];
+
+/**
+ * Runs a generator to its end. Each `yield` is a place where the work may pause.
+ *
+ * @returns the result itself where one turn was enough, else a promise of it; what the generator throws is thrown or rejected
+ */
+export function inSlices<T>(work: Generator<void, T>): T | Promise<T> {
+  const first = runTurn(work);
+  if (first.done) return first.value;
+  return new Promise((resolve, reject) => {
+    const resume = () => {
+      try {
+        const step = runTurn(work);
+        if (step.done) resolve(step.value);
+        else wait(resume);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    wait(resume);
+  });
+}
+
+function runTurn<T>(work: Generator<void, T>): IteratorResult<void, T> {
+  const end = performance.now() + TURN_MS;
+  for (;;) {
+    const step = work.next();
+    if (step.done || performance.now() >= end) return step;
+  }
+}
+
+let isTurnDue = false;
+
+function wait(resume: () => void): void {
+  waiting.push(resume);
+  schedule();
+}
+
+function schedule(): void {
+  if (isTurnDue || waiting.length === 0) return;
+  isTurnDue = true;
+  setImmediate(takeTurn);
+}
+
+function takeTurn(): void {
+  isTurnDue = false;
+  waiting.shift()?.();
+  schedule();
+}
