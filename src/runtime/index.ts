@@ -59,8 +59,8 @@ export { createTrace, type Trace, type TraceEvent } from "./delegation/trace.ts"
 export type { SessionDirectories } from "./directories.ts";
 export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";
 export { type Id, type IdPrefix, newId } from "./identifiers.ts";
-export { describeExit, type ExitStatus } from "./launch/child-process.ts";
 export { type Endable, endAll } from "./launch/ending.ts";
+export { describeExit, type ExitStatus } from "./launch/exit-status.ts";
 export { launch } from "./launch/launch.ts";
 export type {
   LaunchedChild,

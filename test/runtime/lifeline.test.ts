@@ -158,30 +158,44 @@ describe("the parent's half", () => {
 
   test("closes each end once, whatever is called again", () => {
     const ends = lifeline();
-    ends.handedOver();
     ends.close();
     const taken = openSync("/dev/null", "r");
     ends.close();
-    ends.handedOver();
+    ends.handedOver(Promise.resolve());
     // Still open: its number, perhaps one of the pipe's, was not closed a second time.
     closeSync(taken);
+  });
+
+  test("keeps its write end until the child that has it is gone", async () => {
+    const ends = lifeline();
+    const child = run(`${HOLD} await held.value.ended; process.exit(7);`, ends.readEnd);
+    const gone = Promise.withResolvers<void>();
+    ends.handedOver(gone.promise);
+    ends.close();
+    const first = await Promise.race([child.exited, Bun.sleep(200).then(() => "it lives")]);
+    expect(first).toBe("it lives");
+    gone.resolve();
+    expect(await child.exited).toBe(7);
   });
 });
 
 describe("at the end of the spawner", () => {
   function scene(ending: (log: string[]) => Ending) {
     const log: string[] = [];
+    const bounds: number[] = [];
     const clock = manualClock();
     const { promise: ended, resolve: endSpawner } = Promise.withResolvers<void>();
     let terminate = () => {};
-    endWithSpawner({ lifeline: { ended }, clock }, ending(log), {
+    const hurry = new AbortController();
+    const exitAfter = (ms: number) => void bounds.push(ms);
+    endWithSpawner({ lifeline: { ended, exitAfter }, clock, hurry }, ending(log), {
       onTerminate: (handler) => {
         terminate = handler;
       },
       exit: (status) => void log.push(`exit ${status}`),
     });
     const turn = () => new Promise((resume) => setImmediate(resume));
-    return { log, clock, endSpawner, terminate: () => terminate(), turn };
+    return { log, clock, bounds, hurry, endSpawner, terminate: () => terminate(), turn };
   }
   const agent =
     (windDown: () => Promise<number>) =>

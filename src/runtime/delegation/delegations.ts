@@ -7,7 +7,7 @@ import { launch as launchChild } from "../launch/launch.ts";
 import type { LaunchOutcome, LaunchRequest } from "../launch/outcome.ts";
 import { type DelegationRequest, readArguments } from "../session/delegate-task.ts";
 import type { DelegatingSession, RegisteredSession } from "../session/session.ts";
-import { runCapsuleStep, type StepOutcome } from "./capsule-step.ts";
+import { startCapsuleStep, type StepOutcome } from "./capsule-step.ts";
 import { deliverTask } from "./delivery.ts";
 import type { CompletionDoor } from "./door.ts";
 import { abandon } from "./ended-child.ts";
@@ -161,11 +161,17 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
     });
   };
 
+  /** Every child has been ended and reaped, and everything that was being launched has settled. */
+  const allEnded = async (): Promise<void> => {
+    while (launching.size + watched.size > 0) {
+      await Promise.all([...launching, ...[...watched.values()].map(({ closed }) => closed)]);
+    }
+  };
+
   const endAll = async (reason: string): Promise<void> => {
     over.abort(reason);
     for (const delegation of watched.values()) delegation.end(reason);
-    await Promise.all(launching);
-    await Promise.all([...watched.values()].map(({ closed }) => closed));
+    await allEnded();
     round = [];
   };
 
@@ -173,8 +179,11 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
     await Promise.race([Promise.all(launching), ended]);
     if (!over.signal.aborted) await Promise.race([waitForRound(statuses), ended]);
     onClosed = () => {};
-    // Ended meanwhile: there is nobody left to tell.
-    if (over.signal.aborted) return { kind: "done" };
+    if (over.signal.aborted) {
+      // There is nobody left to tell; but a task that goes on from here has no child any more.
+      await allEnded();
+      return { kind: "done" };
+    }
     const told = round.sort((one, other) =>
       one.identity.delegationId < other.identity.delegationId ? -1 : 1,
     );
@@ -214,9 +223,14 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
     },
     step(asked) {
       const { contextId } = options;
-      return inProgress((onStarted) =>
-        runCapsuleStep(session, { ...asked, contextId, signal: over.signal, onStarted }),
-      );
+      return new Promise((resolve) => {
+        void inProgress((onStarted) => {
+          const step = { ...asked, contextId, signal: over.signal, onStarted };
+          const { returned, over: ended } = startCapsuleStep(session, step);
+          resolve(returned);
+          return ended;
+        });
+      });
     },
     async settle(end, emit, alongside) {
       if (end.kind === "ended") {

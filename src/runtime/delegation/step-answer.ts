@@ -4,7 +4,7 @@ import type { Coordinates } from "../../registry/artifact-name.ts";
 import type { DoorUrl } from "../addresses.ts";
 import { CHILD_FILE_BYTES, readChildFile } from "../child-files.ts";
 import { objectIn, stringIn } from "../json.ts";
-import { describeExit } from "../launch/child-process.ts";
+import { describeExit } from "../launch/exit-status.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { HeldDirectory } from "../tree/held.ts";

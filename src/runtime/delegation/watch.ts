@@ -1,8 +1,8 @@
 /** One delegation from the moment its child holds its task to its close: watched, ended where it must be, reported once. */
 
 import { within } from "../clock.ts";
-import { describeExit } from "../launch/child-process.ts";
 import { endAll, GRACE_MS } from "../launch/ending.ts";
+import { describeExit } from "../launch/exit-status.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { CompletionRecord, Report } from "./completion.ts";
@@ -152,6 +152,11 @@ export function awaitCompletion(door: CompletionDoor, delegationId: string): Arr
   };
 }
 
+/** Ends the child; one that cannot be reaped holds up nobody for longer than the grace and a second. */
+export function endChild({ session, child }: Pick<Watching, "session" | "child">): Promise<void> {
+  return endAll([child], session.clock, session.hurry.signal);
+}
+
 type Measured = Pick<Watching, "session" | "child">;
 
 /** How long the child has run since it was ready, in milliseconds. */
@@ -172,15 +177,25 @@ interface Verdict {
   /** Its launcher ended it, for `reason`. */
   readonly terminated?: true;
   readonly reason: string | null;
+  /** Nobody knows how it ended, for `reason`: there is no record. */
+  readonly lost?: true;
   /** What its task is told in the place of the record's detail. */
   readonly detail?: string;
 }
 
-/** The child ended by itself: its own record, delivered once more where it was not; or `crashed`. */
+/**
+ * The child ended by itself: its own record, delivered once more where it was not; or `crashed`. Of one whose exit status
+ * was lost nobody knows which.
+ */
 async function closeExited(watching: Watching, claim: Claim): Promise<Verdict | undefined> {
   const { door, child, identity } = watching;
   const left = recordOf(watching);
   if (left) return keep(watching, left);
+  const status = await child.exited;
+  if (status.kind === "lost") {
+    door.forget(identity.delegationId);
+    return { reason: describeExit(status), lost: true };
+  }
   const how = await howItEnded(child);
   if (claim.abandoned) return undefined;
   await report(watching, { status: "crashed", detail: how }, true);
@@ -195,7 +210,7 @@ async function closeReceived(
   left: CompletionRecord,
 ): Promise<Verdict | undefined> {
   claim.received = left;
-  await endAll([watching.child], watching.session.clock);
+  await endChild(watching);
   return claim.abandoned ? undefined : keepReceived(watching, left);
 }
 
@@ -218,12 +233,12 @@ async function closeEnded(
   arrival: Arrival,
   why: { readonly byTask: boolean; readonly reason: string },
 ): Promise<Verdict | undefined> {
-  const { session, door, child, identity } = watching;
+  const { door, child, identity } = watching;
   const { byTask, reason } = why;
   const left = arrival.any() ? recordOf(watching) : undefined;
   if (left) return closeReceived(watching, claim, left);
   door.ending(identity.delegationId);
-  await endAll([child], session.clock);
+  await endChild(watching);
   const detail = byTask ? ENDED_BY_PARENT : `${reason}\n${await howItEnded(child)}`;
   if (claim.abandoned) return undefined;
   if (!byTask) door.await(identity.delegationId, () => {});
@@ -233,14 +248,14 @@ async function closeEnded(
   return { terminated: true, reason };
 }
 
-/** Nothing of the above came to an end: a child that not even SIGKILL ended, as a rule. */
+/** Nothing of the above came to an end. */
 async function closeAtBackstop(watching: Watching, claim: Claim): Promise<Verdict> {
   claim.abandoned = true;
   if (claim.received) return keepReceived(watching, claim.received);
-  const { session, door, child, identity, watchSecs } = watching;
+  const { session, door, identity, watchSecs } = watching;
   const reason = `no outcome reached the delegating task within ${watchSecs + BACKSTOP_EXTRA_SECS}s of this sub-capsule starting`;
   door.ending(identity.delegationId);
-  await within(session.clock, GRACE_MS + 1_000, endAll([child], session.clock));
+  await within(session.clock, GRACE_MS + 1_000, endChild(watching));
   await report(watching, { status: "terminated", detail: ENDED_BY_PARENT }, false);
   door.forget(identity.delegationId);
   return { terminated: true, reason, detail: reason };
@@ -267,10 +282,11 @@ async function report(watching: Watching, what: Reported, posted: boolean): Prom
  */
 async function reported(watching: Watching, verdict: Verdict): Promise<ClosedDelegation> {
   const { session, child, identity } = watching;
-  const { terminated, reason } = verdict;
+  const { terminated, lost, reason } = verdict;
   const record = recordOf(watching);
   if (!record || !child.records.ok) {
-    const why = child.records.ok ? "its completion.json could not be written" : child.records.fault;
+    const unwritten = lost ? "it left none" : "its completion.json could not be written";
+    const why = child.records.ok ? unwritten : child.records.fault;
     const known = reason ?? describeExit(await child.exited);
     const sentence = `no record of how it ended can be read: ${why}; what its launcher saw: ${known}`;
     const ended: Ended = { kind: "unknown", reason: sentence };

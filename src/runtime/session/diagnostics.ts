@@ -10,6 +10,13 @@ const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
 /** Says one line. Never throws, and never waits. */
 export type Diagnose = (line: string) => void;
 
+/** A function that is given from outside may fail: there is nobody else to tell. */
+function say({ stderr }: Output, text: string): void {
+  try {
+    stderr(Buffer.from(text)).catch(() => {});
+  } catch {}
+}
+
 /**
  * A delegated child's standard error is a pipe to its parent: once the parent is gone, lines go to
  * `logs/bootstrap.log` in the child's own records directory (roost-api, "A child ends with its parent").
@@ -25,7 +32,7 @@ export function createDiagnostics(
   });
   return (line) => {
     const text = `${line.replaceAll("\n", " ")}\n`;
-    if (read) return void output.stderr(Buffer.from(text));
+    if (read) return say(output, text);
     const logs = join(recordsDirectory, "logs");
     try {
       mkdirSync(logs, { recursive: true, mode: 0o700 });

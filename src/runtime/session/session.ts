@@ -14,8 +14,11 @@ import { parseSpawnerHandle, type SpawnerHandle } from "../contract/spawner-hand
 import { createSessionDirectories, openHome, type SessionDirectories } from "../directories.ts";
 import { newId } from "../identifiers.ts";
 import { type HeldLifeline, holdLifeline } from "../lifeline/child.ts";
+import { TEARDOWN_MS } from "../lifeline/follow.ts";
 import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../manifest.ts";
 import { type Output, processOutput } from "../output.ts";
+import { whyNoCalls } from "../posix/libc.ts";
+import { admitTermination, keepExitStatuses } from "../posix/signals.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { type ChildSessions, createChildSessions } from "./child-sessions.ts";
@@ -55,6 +58,11 @@ export interface Session {
   /** Who started it, where a parent did. */
   readonly spawner: SpawnerHandle | undefined;
   readonly lifeline: HeldLifeline | undefined;
+  /**
+   * Aborted once this process was sent SIGTERM and holds a lifeline: its spawner's SIGKILL comes after 5 s, and the ends of
+   * its own children take 3 (`endAll`).
+   */
+  readonly hurry: AbortController;
   readonly formationId: FormationId | undefined;
   readonly environment: Environment;
   readonly output: Output;
@@ -84,6 +92,10 @@ export function canDelegate(session: Session): session is DelegatingSession {
  * @returns the session, or why this capsule does not start
  */
 export async function openSession(options: SessionOptions = {}): Promise<Result<Session, StartRefusal>> {
+  const noCalls = whyNoCalls();
+  if (noCalls !== undefined) return fault({ message: withoutCalls(noCalls) });
+  admitTermination();
+  keepExitStatuses();
   const environment = options.environment ?? process.env;
   const clock = options.clock ?? systemClock;
   const output = options.output ?? processOutput();
@@ -97,6 +109,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
   if (!spawner.ok) return spawner;
   const lifeline = holdLifeline(environment);
   if (!lifeline.ok) return lifeline;
+  lifeline.value?.exitAfter(TEARDOWN_MS);
   const home = openHome(environment.HOME);
   if (!home.ok) return fault({ message: home.fault });
   home.value.close();
@@ -129,12 +142,17 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
     childSessions: createChildSessions(id, spawner.value?.sessionId),
     spawner: spawner.value,
     lifeline: lifeline.value,
+    hurry: new AbortController(),
     formationId: formationId.value,
     environment,
     output,
     clock,
     diagnose: createDiagnostics(output, directories.value.records.path, lifeline.value),
   });
+}
+
+function withoutCalls(why: string): string {
+  return `this process may not call the C library (${why}), which its children and its lifeline need; start it where a program may run memory that it has written`;
 }
 
 /**
