@@ -71,6 +71,7 @@ export function playedTask(
   const session = {
     id: "ses_parent",
     clock,
+    hurry: new AbortController(),
     environment,
     manifest: { delegationDeadlineSecs: deadlineSecs },
     directories: { records: { path: root }, runtime: { descriptor: runtime } },
