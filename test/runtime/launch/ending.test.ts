@@ -39,6 +39,19 @@ describe("ending a child", () => {
     expect(clock.waiting()).toBe(0);
   });
 
+  test("a script gives its slot at the daemon back", async () => {
+    const { client } = parent.session.registration;
+    const before = await client.status(parent.session.id);
+    const scripts = await Promise.all([1, 2, 3, 4].map(() => parent.launched("long-script")));
+    await endAll(scripts, systemClock);
+    for (const script of scripts) {
+      expect(await script.exited).toEqual({ kind: "exited", status: 143 });
+      expect(await client.status(script.sessionId)).toMatchObject({ value: { status: "failed" } });
+      script.release();
+    }
+    expect(await client.status(parent.session.id)).toMatchObject(before);
+  });
+
   test("leaves one that is gone the outcome it had, and may be asked for twice", async () => {
     const child = await parent.launched("script");
     await child.exited;
@@ -120,6 +133,15 @@ describe("a child ends with its parent", () => {
       expect(log).toBe("the spawner has ended\n");
     }
     rmSync(join(world.home, "levels"));
+  });
+
+  test("scripts that compute hear it too", async () => {
+    const process = top("long-script:busy");
+    const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await ready.read()).value).toContain('"session_id"');
+    expect(processesOf(parent.binary)).toHaveLength(3);
+    process.kill("SIGKILL");
+    await until("every child is gone", () => processesOf(parent.binary).length === 0, 30_000);
   });
 
   test("each of several siblings hears it, though the others live", async () => {
