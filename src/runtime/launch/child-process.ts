@@ -131,12 +131,7 @@ interface PipeReader {
  * has a descriptor of its own from when its reader is there, so that the caller closes the pipe's. It waits with the event
  * loop, in no thread.
  */
-async function serve(
-  pipe: Descriptor,
-  into: PipeReader,
-  { gone }: HeldProcess,
-  clock: Clock,
-): Promise<void> {
+async function serve(pipe: Descriptor, into: PipeReader, { gone }: HeldProcess, clock: Clock): Promise<void> {
   let ended = false;
   let stopGivingUp = () => {};
   try {

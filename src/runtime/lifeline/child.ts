@@ -78,7 +78,8 @@ function hold(descriptor: Descriptor): HeldLifeline {
       Atomics.notify(bound, 0);
       // The main thread's best; one that is busy outlives its spawner for as long as that takes.
       void ended.then(() => {
-        if (!threaded) setTimeout(() => Atomics.load(bound, 0) === ms && process.exit(TERMINATED_STATUS), ms).unref();
+        if (!threaded)
+          setTimeout(() => Atomics.load(bound, 0) === ms && process.exit(TERMINATED_STATUS), ms).unref();
       });
     },
   };

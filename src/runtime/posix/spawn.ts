@@ -56,7 +56,8 @@ export interface SpawnPlan {
 /** Starts the program; its process id. The fault is the system's, of the program or of the directory too. */
 export function spawnProcess(plan: SpawnPlan): Posix<number> {
   const texts = [plan.program, ...plan.argv, ...Object.entries(plan.environment).flat()];
-  if (texts.some((text) => text.includes("\0")) || plan.descriptors.some((one) => one < 3)) return fault("EINVAL");
+  if (texts.some((text) => text.includes("\0")) || plan.descriptors.some((one) => one < 3))
+    return fault("EINVAL");
   const actions = new Uint8Array(STRUCTURE_BYTES);
   const attributes = new Uint8Array(STRUCTURE_BYTES);
   const argv = strings(plan.argv);

@@ -52,7 +52,11 @@ describe.skipIf(!tracing)("within the grace and a second", () => {
     await clock.advance(1_000);
     expect(await canceling).toEqual({ delegations: [child.delegation_id] });
     expect(closed()).toMatchObject([
-      { outcome: "terminated", reason: "the delegating task was cancelled", child_session_id: child.session_id },
+      {
+        outcome: "terminated",
+        reason: "the delegating task was cancelled",
+        child_session_id: child.session_id,
+      },
     ]);
     expect(recordOf(host.world.home, child)).toMatchObject({
       status: "terminated",

@@ -47,11 +47,25 @@ test.each([
 
 /** Sessions that throw: before a process was started, and after. */
 const throwing: [string, object, string][] = [
-  ["before there is a process", { environment: { get MURMUR_MUR_BINARY() { return fails(); } } }, "nothing"],
+  [
+    "before there is a process",
+    {
+      environment: {
+        get MURMUR_MUR_BINARY() {
+          return fails();
+        },
+      },
+    },
+    "nothing",
+  ],
   ["after there is one", { childSessions: { claim: fails } }, "a folder"],
 ];
 test.each(throwing)("a launch in which something throws %s leaves nothing", async (_, broken, left) => {
-  const session = { ...parent.session, environment: { ...parent.environment, CHILD_MODE: "agent" }, ...broken };
+  const session = {
+    ...parent.session,
+    environment: { ...parent.environment, CHILD_MODE: "agent" },
+    ...broken,
+  };
   const asked = { ...coordinates("local/worker"), contextId: "ctx_test" };
   const attempt = () => launch(session as RegisteredSession, asked);
   await attempt();

@@ -142,16 +142,22 @@ describe("a parent whose starter", () => {
     expect(JSON.parse(said)).toMatchObject({ kind: "signaled", signal: "SIGPIPE" });
   });
 
-  test.skipIf(process.platform !== "linux")("let it ignore SIGCHLD later is told that a status was lost", async () => {
-    const said = await underTrap(
-      ":",
-      `import { dlopen } from "bun:ffi";
+  test.skipIf(process.platform !== "linux")(
+    "let it ignore SIGCHLD later is told that a status was lost",
+    async () => {
+      const said = await underTrap(
+        ":",
+        `import { dlopen } from "bun:ffi";
        const child = start(shell("echo ready; exec sleep 1000"));
        await child.firstLine;
        dlopen("libc.so.6", { signal: { args: ["i32", "u64"], returns: "ptr" } }).symbols.signal(17, 1n);
        child.signal("SIGTERM");
        console.log(JSON.stringify(await child.exited));`,
-    );
-    expect(JSON.parse(said)).toMatchObject({ kind: "lost", why: expect.stringContaining("ignores SIGCHLD") });
-  });
+      );
+      expect(JSON.parse(said)).toMatchObject({
+        kind: "lost",
+        why: expect.stringContaining("ignores SIGCHLD"),
+      });
+    },
+  );
 });

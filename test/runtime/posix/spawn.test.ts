@@ -62,19 +62,27 @@ test("its standard streams are real pipes, which it may open by their names", as
   expect((await run("echo x > /dev/stdout")).text).toBe("x\n");
 });
 
-test.skipIf(process.platform !== "linux")("it has the descriptors that it was given, and no other", async () => {
-  const { symbols } = dlopen("libc.so.6", { dup: { args: ["i32"], returns: "i32" } });
-  // One that survives an exec by itself.
-  const bare = symbols.dup(2);
-  opened.push(bare);
-  expect(bare).toBeGreaterThan(3);
-  const { text } = await run("ls /proc/$$/fd");
-  expect(text).toBe("0\n1\n2\n3\n");
-});
+test.skipIf(process.platform !== "linux")(
+  "it has the descriptors that it was given, and no other",
+  async () => {
+    const { symbols } = dlopen("libc.so.6", { dup: { args: ["i32"], returns: "i32" } });
+    // One that survives an exec by itself.
+    const bare = symbols.dup(2);
+    opened.push(bare);
+    expect(bare).toBeGreaterThan(3);
+    const { text } = await run("ls /proc/$$/fd");
+    expect(text).toBe("0\n1\n2\n3\n");
+  },
+);
 
 test.skipIf(process.platform !== "linux")("no signal is blocked, and none is ignored", async () => {
   const { text } = await run("exec grep -E '^Sig(Blk|Ign)' /proc/self/status");
-  const sets = new Map(text.trim().split("\n").map((line) => line.split(":\t") as [string, string]));
+  const sets = new Map(
+    text
+      .trim()
+      .split("\n")
+      .map((line) => line.split(":\t") as [string, string]),
+  );
   const SIGNALS_OF_PROGRAMS = 0x7fff_ffffn;
   expect(BigInt(`0x${sets.get("SigBlk")}`)).toBe(0n);
   // The C library's own two are above.
@@ -90,6 +98,12 @@ test.each<[string, Partial<SpawnPlan>, Errno]>([
   ["a descriptor that is not open", { descriptors: [987_654] }, "EBADF"],
   ["one of this process's own three", { descriptors: [1] }, "EINVAL"],
 ])("%s starts nothing", (_, wrong, errno) => {
-  const plan = { program: "/bin/true", argv: ["true"], environment: {}, directory: directory("/"), descriptors: [] };
+  const plan = {
+    program: "/bin/true",
+    argv: ["true"],
+    environment: {},
+    directory: directory("/"),
+    descriptors: [],
+  };
   expect(spawnProcess({ ...plan, ...wrong })).toEqual({ ok: false, fault: errno });
 });
