@@ -10,7 +10,7 @@ import { endUnposted } from "./ended-child.ts";
 import { identityOf } from "./identity.ts";
 import { resultText, type Seen, seeChild } from "./step-answer.ts";
 import { traceClose, traceStart } from "./trace.ts";
-import { endChild, pastDeadline } from "./watch.ts";
+import { endChild, pastDeadline } from "./watched-child.ts";
 
 /** The step of a cancelled task returns by then, though its child may still be winding down. */
 const CANCEL_RETURNS_MS = 900;

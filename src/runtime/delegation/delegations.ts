@@ -5,9 +5,12 @@ import type { DoorUrl } from "../addresses.ts";
 import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { launch as launchChild } from "../launch/launch.ts";
 import type { LaunchOutcome, LaunchRequest } from "../launch/outcome.ts";
+import { fault } from "../result.ts";
 import { type DelegationRequest, readArguments } from "../session/delegate-task.ts";
 import type { DelegatingSession, RegisteredSession } from "../session/session.ts";
-import { startCapsuleStep, type StepOutcome } from "./capsule-step.ts";
+import { type Arrival, awaitCompletion } from "./arrival.ts";
+import { type StepOutcome, startCapsuleStep } from "./capsule-step.ts";
+import type { ClosedDelegation } from "./closing.ts";
 import { deliverTask } from "./delivery.ts";
 import type { CompletionDoor } from "./door.ts";
 import { abandon } from "./ended-child.ts";
@@ -17,13 +20,9 @@ import { joinBlocks, outcomeBlock } from "./outcome-block.ts";
 import { type AlongsideWait, createStatuses, type Emit, type Statuses } from "./statuses.ts";
 import { type DelegateTaskResult, failed, refused, started } from "./tool-result.ts";
 import { createTrace, traceClose, traceStart, traceUnreadable } from "./trace.ts";
-import {
-  awaitCompletion,
-  type ClosedDelegation,
-  type WatchedDelegation,
-  type Watching,
-  watchDelegation,
-} from "./watch.ts";
+import { createUnderWay } from "./under-way.ts";
+import { type WatchedDelegation, watchDelegation } from "./watch.ts";
+import type { Watching } from "./watched-child.ts";
 
 /** How one attempt of a task ended. */
 export type AttemptEnd =
@@ -79,8 +78,7 @@ const NO_TURN_LEFT = "the delegating task had no inference turn left to read thi
 export function createTaskDelegations(options: TaskDelegationsOptions): TaskDelegations {
   const { session, door, taskId } = options;
   const trace = createTrace(session);
-  const launching = new Set<Promise<unknown>>();
-  const starting = new Set<string>();
+  const underWay = createUnderWay();
   const watched = new Map<string, WatchedDelegation>();
   const over = new AbortController();
   const ended = new Promise<void>((resolve) =>
@@ -92,9 +90,9 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
   let settling: Promise<unknown> = Promise.resolve();
   let canceling: ReturnType<TaskDelegations["cancel"]> | undefined;
 
-  const inFlight = () => [...new Set([...starting, ...watched.keys()])].sort();
+  const inFlight = () => [...new Set([...underWay.ids(), ...watched.keys()])].sort();
 
-  const watch = (watching: Watching, arrival: ReturnType<typeof awaitCompletion>, since: number) => {
+  const watch = (watching: Watching, arrival: Arrival, since: number) => {
     const delegation = watchDelegation(watching, arrival);
     const { delegationId } = watching.identity;
     watched.set(delegationId, delegation);
@@ -108,26 +106,9 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
     });
   };
 
-  /** The task waits for it before it goes on or has ended; what it has started is in flight until then. */
-  const inProgress = async <T>(work: (onStarted: (id: string) => void) => Promise<T>): Promise<T> => {
-    const settled = Promise.withResolvers<void>();
-    const ids: string[] = [];
-    launching.add(settled.promise);
-    try {
-      return await work((id) => {
-        ids.push(id);
-        starting.add(id);
-      });
-    } finally {
-      for (const id of ids) starting.delete(id);
-      launching.delete(settled.promise);
-      settled.resolve();
-    }
-  };
-
   const start = (asked: DelegationRequest, signal: AbortSignal): Promise<DelegateTaskResult> => {
     const since = session.clock.elapsed();
-    return inProgress(async (onStarted) => {
+    return underWay.run(async (onStarted) => {
       const { name, version } = asked;
       const { contextId, doorUrl: completionDoor, launch = launchChild } = options;
       const request = { name, version, contextId, completionDoor, signal, onStarted };
@@ -149,7 +130,9 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
       const watchSecs = delegationTimeoutSecs(session.environment, session.manifest.delegationDeadlineSecs);
       const watching: Watching = { session, door, child, identity, watchSecs };
       traceStart(session, child);
-      const held = await handOver(watching, asked.task, options.deliver ?? deliverTask, signal);
+      const held = await handOver(watching, asked.task, options.deliver ?? deliverTask, signal).catch(
+        (error) => fault(error instanceof Error ? error.message : String(error)),
+      );
       if (!held.ok) {
         const message = `${bareName(name)}@${version} did not take its task: ${held.fault}`;
         await abandon(watching);
@@ -163,8 +146,9 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
 
   /** Every child has been ended and reaped, and everything that was being launched has settled. */
   const allEnded = async (): Promise<void> => {
-    while (launching.size + watched.size > 0) {
-      await Promise.all([...launching, ...[...watched.values()].map(({ closed }) => closed)]);
+    while (underWay.any() || watched.size > 0) {
+      await underWay.settled();
+      await Promise.all([...watched.values()].map(({ closed }) => closed));
     }
   };
 
@@ -176,7 +160,7 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
   };
 
   const settleRound = async (statuses: Statuses): Promise<Settlement> => {
-    await Promise.race([Promise.all(launching), ended]);
+    await Promise.race([underWay.settled(), ended]);
     if (!over.signal.aborted) await Promise.race([waitForRound(statuses), ended]);
     onClosed = () => {};
     if (over.signal.aborted) {
@@ -224,7 +208,7 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
     step(asked) {
       const { contextId } = options;
       return new Promise((resolve) => {
-        void inProgress((onStarted) => {
+        void underWay.run((onStarted) => {
           const step = { ...asked, contextId, signal: over.signal, onStarted };
           const { returned, over: ended } = startCapsuleStep(session, step);
           resolve(returned);

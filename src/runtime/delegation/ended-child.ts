@@ -3,7 +3,14 @@
 import { setImmediate as turn } from "node:timers/promises";
 import type { Report } from "./completion.ts";
 import { reportCompletion } from "./report.ts";
-import { durationOf, ENDED_BY_PARENT, endChild, howItEnded, recordOf, type Watching } from "./watch.ts";
+import {
+  durationOf,
+  ENDED_BY_PARENT,
+  endChild,
+  howItEnded,
+  recordOf,
+  type Watching,
+} from "./watched-child.ts";
 
 type Held = Pick<Watching, "session" | "child" | "identity">;
 

@@ -3,7 +3,7 @@
 import { within } from "../clock.ts";
 import { fault, type Result } from "../result.ts";
 import type { deliverTask } from "./delivery.ts";
-import { howItEnded, pastDeadline, type Watching, watchLeftMs } from "./watch.ts";
+import { howItEnded, pastDeadline, type Watching, watchLeftMs } from "./watched-child.ts";
 
 /** What a child's door was answering when the child ended has arrived by then. */
 const ANSWER_UNDER_WAY_MS = 1_000;

@@ -12,7 +12,7 @@ import { call, type RpcReply } from "./a2a.ts";
 import { deliverTask, pauseFor } from "./delivery.ts";
 import { identityOf } from "./identity.ts";
 import { CUT_MARK, decodeUtf8, wholeCharacters } from "./utf8.ts";
-import { EXIT_AFTER_COMPLETION_MS, recordOf } from "./watch.ts";
+import { EXIT_AFTER_COMPLETION_MS, recordOf } from "./watched-child.ts";
 
 const POLL_MS = 500;
 /** An answer over A2A may be as long as one in a file, with what stands around it. */

@@ -82,6 +82,6 @@ function exitRetired({ registration, directories, clock }: Followed, self: Proce
     registration?.client.deregister("failed", registration.credential),
     directories?.removeRuntime(),
   ].filter((step) => step !== undefined);
-  if (steps.length === 0) return exit();
-  void within(clock, RETIRE_MS, Promise.allSettled(steps)).then(exit, exit);
+  if (steps.length === 0) exit();
+  else void within(clock, RETIRE_MS, Promise.allSettled(steps)).then(exit, exit);
 }
