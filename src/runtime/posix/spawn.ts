@@ -10,7 +10,6 @@ import { readdirSync } from "node:fs";
 import { fault, ok } from "../result.ts";
 import { type Descriptor, faultOf, library, optional, type Posix } from "./libc.ts";
 import { MACOS } from "./platform.ts";
-import { SIGNAL_SET_BYTES } from "./signals.ts";
 
 const calls = library({
   posix_spawn: { args: ["ptr", "ptr", "ptr", "ptr", "ptr", "ptr"], returns: "i32" },
@@ -38,6 +37,8 @@ const POSIX_SPAWN_SETSIGDEF = 0x04;
 const POSIX_SPAWN_SETSIGMASK = 0x08;
 /** macOS: closes what no file action names. */
 const POSIX_SPAWN_CLOEXEC_DEFAULT = 0x4000;
+/** Room for a `sigset_t`: 128 bytes on Linux, 4 on macOS. */
+const SIGNAL_SET_BYTES = 128;
 /** Room for both structures of either platform: glibc's take 80 and 336 bytes, macOS's are pointers. */
 const STRUCTURE_BYTES = 512;
 

@@ -18,7 +18,7 @@ import { TEARDOWN_MS } from "../lifeline/follow.ts";
 import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../manifest.ts";
 import { type Output, processOutput } from "../output.ts";
 import { whyNoCalls } from "../posix/libc.ts";
-import { admitTermination, keepExitStatuses } from "../posix/signals.ts";
+import { keepExitStatuses } from "../posix/signals.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { type ChildSessions, createChildSessions } from "./child-sessions.ts";
@@ -94,7 +94,6 @@ export function canDelegate(session: Session): session is DelegatingSession {
 export async function openSession(options: SessionOptions = {}): Promise<Result<Session, StartRefusal>> {
   const noCalls = whyNoCalls();
   if (noCalls !== undefined) return fault({ message: withoutCalls(noCalls) });
-  admitTermination();
   keepExitStatuses();
   const environment = options.environment ?? process.env;
   const clock = options.clock ?? systemClock;
