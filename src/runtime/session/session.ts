@@ -137,7 +137,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
     environment,
     output,
     clock,
-    diagnose: createDiagnostics(output, directories.value.records.path, lifeline.value),
+    diagnose: createDiagnostics(output, directories.value.records, lifeline.value),
   });
 }
 
