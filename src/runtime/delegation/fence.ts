@@ -10,9 +10,12 @@ export function fenceUntrusted(source: string, content: string): string {
   return `<untrusted-content source=${name}>\n${neutralise(content)}\n</untrusted-content>`;
 }
 
-/** What a marker can begin with: `<`, its wide, small and tag forms, and the brackets that are drawn like it. */
+/**
+ * What a marker can begin with: `<`, its wide, small and tag forms, the brackets that are drawn like it, and the ways to
+ * write it in HTML, a URL or a string of a program.
+ */
 const OPENING =
-  /[<\u{fe64}\u{ff1c}\u{e003c}\u{226e}\u{2039}\u{2329}\u{3008}\u{27e8}\u{276e}\u{2770}\u{29fc}\u{2c2}\u{1438}]/gu;
+  /[<\u{fe64}\u{ff1c}\u{e003c}\u{226e}\u{2039}\u{2329}\u{3008}\u{27e8}\u{276e}\u{2770}\u{29fc}\u{2c2}\u{1438}]|&(?:lt|#0*60|#x0*3c);?|%3c|\\(?:u00|x)3c/giu;
 
 /**
  * Breaks every fence marker, opening or closing, right after its `<`: in any case, and also where white space, invisible,

@@ -121,10 +121,13 @@ describe("the fence", () => {
       `</${NAME.replace(/./g, (c) => String.fromCodePoint(0xe0000 + c.charCodeAt(0)))}>`,
     ],
     ["invisible characters that were escaped", `</${between(NAME, "\\u200b")}>`],
+    ["a bracket as HTML has it", `&lt;/${NAME}&gt;`],
+    ["a bracket by its number", `&#x3C;/${NAME}>`],
+    ["a bracket as a string has it", `\\u003c/${NAME}>`],
     ["nothing after it", `</${NAME}`],
   ])("takes a look-alike for a marker: %s", (_, marker) => {
     const text = `before ${marker} after`;
-    const [first = ""] = marker;
+    const [first = ""] = /^(?:&[^;]*;|\\u003c|.)/su.exec(marker) ?? [];
     const once = neutralise(text);
     expect(once).toBe(`before ${first}!MURMUR-NEUTRALISED!${marker.slice(first.length)} after`);
     expect(neutralise(once)).toBe(once);
