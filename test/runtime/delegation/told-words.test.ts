@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskDelegations } from "../../../src/runtime/index.ts";
-import { blocksOf, continued } from "./driving.ts";
+import { blocksOf, continued, delegate } from "./driving.ts";
 import { writeChild } from "./shell-child.ts";
 import { sharedHost } from "./shared-host.ts";
 import { OPERATOR, type Tale } from "./teller-program.ts";
@@ -182,7 +182,22 @@ describe("what the model of a failed call reads", () => {
   });
 });
 
-test("nothing of this left a file that others can read", () => {
-  const { records } = host.session.directories;
-  expect(statSync(join(records.path, "trace.jsonl")).mode & 0o777).toBe(0o600);
+test("a delegation whose child keeps the contract leaves no token in any file, of either", async () => {
+  const files = () =>
+    readdirSync(host.world.home, { recursive: true, encoding: "utf8" })
+      .map((name) => join(host.world.home, name))
+      .filter((path) => statSync(path).isFile());
+  const before = new Set(files());
+  const { text } = await delegate(host, "say:an answer");
+  expect(text).toContain("ended ok:");
+  const left = files().filter((path) => !before.has(path));
+  expect(left.map((path) => path.split("/").at(-1)).sort()).toEqual([
+    "completion.json",
+    "result.txt",
+    "trace.jsonl",
+  ]);
+  for (const path of [...left, join(host.session.directories.records.path, "trace.jsonl")]) {
+    expect(readFileSync(path, "utf8")).not.toMatch(/ms[ac]1\./);
+    expect(statSync(path).mode & 0o077).toBe(0);
+  }
 });
