@@ -21,6 +21,8 @@ export interface Tale {
   /** What is in `completion.json` besides the ids, and in `out/result.txt`. */
   readonly record?: Readonly<Record<string, unknown>>;
   readonly result?: string;
+  /** Makes its records directory only when it has its task. */
+  readonly late?: boolean;
 }
 
 export const OPERATOR = "5f0c9d1e8b7a4c36b1e2f3a4d5c6b7a8";
@@ -44,15 +46,18 @@ async function tell(): Promise<void> {
   writeFileSync(tale.keep, approval);
   if (tale.stderr !== undefined) writeSync(2, tale.stderr);
   if (tale.exit !== undefined) process.exit(tale.exit);
-  mkdirSync(join(own, "out"), { recursive: true });
-  if (tale.result !== undefined) writeFileSync(join(own, "out", "result.txt"), tale.result);
-  if (tale.record) {
-    const record = { delegation_id, session_id: session, status: "ok", duration_ms: 1, delivered: false };
-    writeFileSync(join(own, "completion.json"), JSON.stringify({ ...record, ...tale.record }));
-  }
+  const record = () => {
+    mkdirSync(join(own, "out"), { recursive: true });
+    if (tale.result !== undefined) writeFileSync(join(own, "out", "result.txt"), tale.result);
+    if (!tale.record) return;
+    const whole = { delegation_id, session_id: session, status: "ok", duration_ms: 1, delivered: false };
+    writeFileSync(join(own, "completion.json"), JSON.stringify({ ...whole, ...tale.record }));
+  };
+  if (!tale.late) record();
   const server = createServer((request, response) => {
     request.resume();
     request.on("end", () => {
+      if (tale.late) record();
       response.writeHead(tale.status ?? 200, { "content-type": "application/json" });
       response.end(JSON.stringify(tale.answer), () => {
         if (tale.exits) process.exit(0);

@@ -182,6 +182,13 @@ describe("what the model of a failed call reads", () => {
   });
 });
 
+test("a child that makes its records only when it has its task is heard all the same", async () => {
+  const { task } = await told({ answer: ACCEPTED, exits: true, late: true, record: {}, result: "at last" });
+  const [block] = blocksOf((await continued(task)).text);
+  expect(block?.status).toBe("ok");
+  expect(block?.body).toEndWith("\nresult:\nat last");
+});
+
 test("a delegation whose child keeps the contract leaves no token in any file, of either", async () => {
   const files = () =>
     readdirSync(host.world.home, { recursive: true, encoding: "utf8" })
