@@ -56,7 +56,8 @@ function wholeSecrets(text: string, secrets: readonly Secret[]): Span[] {
  */
 export function redactSaid(text: string, secrets: readonly Secret[]): string {
   const { plain, origin } = withoutPercents(text);
-  const spans = [...wholeSecrets(plain, secrets), ...piecesOf(plain, secrets), ...shapesIn(plain)];
+  const pieces = secrets.length > 0 ? piecesOf(plain, secrets) : [];
+  const spans = [...wholeSecrets(plain, secrets), ...pieces, ...shapesIn(plain)];
   if (!origin) return replaced(plain, spans);
   const within = spans.map(({ start, end, mask }) => ({
     start: origin[start] ?? text.length,
@@ -87,27 +88,33 @@ function withoutPercents(text: string): { readonly plain: string; readonly origi
 
 /** The shortest piece of a secret that is taken for one. */
 const PIECE = 16;
-/** Sequences of this length are looked up, at every fifth place: no piece of `PIECE` characters falls between. */
-const PROBE = 12;
+/** Sequences of this length are looked up, at every ninth place: no piece of `PIECE` characters falls between. */
+const PROBE = 8;
 const STRIDE = PIECE - PROBE + 1;
 
 function piecesOf(text: string, secrets: readonly Secret[]): Span[] {
   const spans: Span[] = [];
-  for (const secret of secrets) {
-    const sequences = sequencesOf(secret);
-    const isOf = (at: number) => sequences.has(text.slice(at, at + PROBE));
-    for (let at = 0; at + PROBE <= text.length; at += STRIDE) {
-      if (!isOf(at)) continue;
-      let first = at;
-      while (first > 0 && isOf(first - 1)) first--;
-      let last = at;
-      while (isOf(last + 1)) last++;
-      const end = last + PROBE;
-      if (end - first >= PIECE) spans.push({ start: first, end, mask: REDACTED });
-      at = last;
+  const tokens = secrets.map((secret) => ({ sequences: sequencesOf(secret), done: 0 }));
+  for (let at = 0; at + PROBE <= text.length; at += STRIDE) {
+    const sequence = text.slice(at, at + PROBE);
+    for (const token of tokens) {
+      if (at < token.done || !token.sequences.has(sequence)) continue;
+      const piece = extend(text, at, token.sequences);
+      token.done = piece.end;
+      if (piece.end - piece.start >= PIECE) spans.push(piece);
     }
   }
   return spans;
+}
+
+/** How far the text around the place goes on to be the token's. */
+function extend(text: string, at: number, sequences: ReadonlySet<string>): Span {
+  const isOf = (place: number) => sequences.has(text.slice(place, place + PROBE));
+  let first = at;
+  while (first > 0 && isOf(first - 1)) first--;
+  let last = at;
+  while (isOf(last + 1)) last++;
+  return { start: first, end: last + PROBE, mask: REDACTED };
 }
 
 const known = new WeakMap<Secret, ReadonlySet<string>>();
