@@ -19,7 +19,7 @@ export type Diagnose = (line: string) => void;
 export function createDiagnostics(
   output: Output,
   records: Pick<HeldDirectory, "descriptor">,
-  lifeline: HeldLifeline | undefined,
+  lifeline: Pick<HeldLifeline, "ended"> | undefined,
 ): Diagnose {
   let read = true;
   void lifeline?.ended.then(() => {

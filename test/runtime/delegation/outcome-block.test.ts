@@ -156,6 +156,8 @@ describe("the fence", () => {
       "!MURMUR-NEUTRALISED!",
       "\u200b",
       "\uff1c",
+      "&lt;",
+      "\\u003c",
       "ｕntrusted",
       "-content",
       "é",
