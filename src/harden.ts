@@ -1,6 +1,7 @@
 /** What a starting daemon does for its own safety, before it holds anything worth reading. */
 
-import { denyCoreDumps, denyInspection, silenceCrashReporter } from "./native.ts";
+import { denyInspection, silenceCrashReporter } from "./sys/inspection.ts";
+import { denyCoreDumps } from "./sys/limits.ts";
 
 /** Variables that a compiled Bun executable obeys whoever sets them. */
 const RUNTIME_VARIABLES = ["BUN_OPTIONS", "BUN_INSPECT", "BUN_INSPECT_CONNECT_TO", "BUN_BE_BUN"] as const;
@@ -12,22 +13,13 @@ const RUNTIME_VARIABLES = ["BUN_OPTIONS", "BUN_INSPECT", "BUN_INSPECT_CONNECT_TO
  */
 export function harden(environment: NodeJS.ProcessEnv): readonly string[] {
   const warnings: string[] = [];
-  if (!attempt(denyInspection))
-    warnings.push("this process could not be closed to other processes of its user");
-  if (!attempt(denyCoreDumps)) warnings.push("core dumps of this process could not be switched off");
-  if (!attempt(silenceCrashReporter)) warnings.push("the reporting of crashes could not be switched off");
+  if (!denyInspection()) warnings.push("this process could not be closed to other processes of its user");
+  if (!denyCoreDumps()) warnings.push("core dumps of this process could not be switched off");
+  if (!silenceCrashReporter()) warnings.push("the reporting of crashes could not be switched off");
   for (const name of RUNTIME_VARIABLES) {
     if (environment[name] !== undefined) {
       warnings.push(`${name} is set: it changes how this program runs, so unset it for the daemon`);
     }
   }
   return warnings;
-}
-
-function attempt(action: () => boolean): boolean {
-  try {
-    return action();
-  } catch {
-    return false;
-  }
 }

@@ -8,7 +8,7 @@
 
 import { fstatSync, writeSync } from "node:fs";
 import { type ConsolaInstance, createConsola, LogLevels } from "consola/core";
-import { isWritable } from "./native.ts";
+import { isWritable } from "./sys/poll.ts";
 import { printable } from "./printable.ts";
 import { tokenId } from "./tokens/seal.ts";
 

@@ -4,7 +4,7 @@
  */
 
 import { closeSync, openSync, readSync } from "node:fs";
-import { darwinStartTime, ESRCH, probe } from "../native.ts";
+import { darwinStartTime, ESRCH, probe } from "../sys/process.ts";
 
 /** What the operating system says of a pid. */
 export type ProcessReading =
