@@ -4,7 +4,7 @@ import { writeSync } from "node:fs";
 import { runCommand } from "citty";
 import { createCommand, type FlagsReading, usage } from "./cli/flags.ts";
 import { type Daemon, startDaemon } from "./daemon.ts";
-import { announce, writeLine } from "./log.ts";
+import { announce, writeLine } from "./log/writer.ts";
 import { describeOsError, isSystemError } from "./os-error.ts";
 import { VERSION } from "./version.ts";
 

@@ -5,7 +5,7 @@
 
 import type { TObject } from "@sinclair/typebox";
 import { status as answerStatus, Elysia, ValidationError } from "elysia";
-import type { DecisionLog } from "../log.ts";
+import type { DecisionLog } from "../log/decision-log.ts";
 import type { Context, Decision } from "./context.ts";
 import { deregister } from "./deregister.ts";
 import { drain, hasBody, readJsonBody, refuseForeignCaller } from "./guard.ts";

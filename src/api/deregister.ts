@@ -1,6 +1,6 @@
 /** `POST /deregister`: a session reports that it has ended. */
 
-import { tokenId } from "../tokens/seal.ts";
+import { tokenId } from "../log/token-id.ts";
 import { type Context, callingSession, type Decision, refuse, slots } from "./context.ts";
 import type { DeregisterAnswer, DeregisterBody } from "./schemas.ts";
 

@@ -4,7 +4,7 @@ import type { Envelope } from "../referee/envelope.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";
 import type { Resolution } from "../registry/registry.ts";
 import type { SessionId } from "../sessions/sessions.ts";
-import { tokenId } from "../tokens/seal.ts";
+import { tokenId } from "../log/token-id.ts";
 import { type Context, type Decision, parseCoordinates, refuse, slots } from "./context.ts";
 import { coordinate, type Refusal } from "./refusals.ts";
 import { type RegisterAnswer, type RegisterBody, SESSION_ID_PATTERN } from "./schemas.ts";

@@ -6,7 +6,7 @@ import { knownExcesses } from "../referee/verdicts.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";
 import type { Artifact, Resolution } from "../registry/registry.ts";
 import type { RunningSession } from "../sessions/sessions.ts";
-import { tokenId } from "../tokens/seal.ts";
+import { tokenId } from "../log/token-id.ts";
 import {
   type Context,
   callingSession,

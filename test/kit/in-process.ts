@@ -5,7 +5,7 @@ import { createApp } from "../../src/api/app.ts";
 import type { Context } from "../../src/api/context.ts";
 import { Census } from "../../src/census/census.ts";
 import type { RunningRecord } from "../../src/census/running-records.ts";
-import type { DecisionLog, LogFields } from "../../src/log.ts";
+import type { DecisionLog, LogFields } from "../../src/log/decision-log.ts";
 import { lowerManifest } from "../../src/referee/envelope.ts";
 import { type ArtifactName, parseArtifactName } from "../../src/registry/artifact-name.ts";
 import { readManifest } from "../../src/registry/manifest.ts";
