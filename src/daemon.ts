@@ -1,15 +1,15 @@
 /** The composition root: census, authority, sessions, app, listen, announce, stop. */
 
-import { availableParallelism } from "node:os";
+import { statSync } from "node:fs";
+import { availableParallelism, constants } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { createApp } from "./api/app.ts";
 import { takeCensus } from "./census/census.ts";
 import type { Flags } from "./cli/flags.ts";
-import { harden } from "./harden.ts";
 import { createDecisionLog, type DecisionLog } from "./log/decision-log.ts";
-import { announce } from "./log/writer.ts";
+import { announce, stderrLines } from "./log/stderr.ts";
 import { countRequest } from "./nursery.ts";
-import { describeOsError } from "./os-error.ts";
+import { describeErrno, describeOsError } from "./os-error.ts";
 import { lowerManifest } from "./referee/envelope.ts";
 import { readManifestAside } from "./registry/manifest-reader.ts";
 import { Registry } from "./registry/registry.ts";
@@ -26,6 +26,8 @@ export interface Daemon {
 /** A client that sends nothing, or stops reading, is let go after this long. */
 const IDLE_SECONDS = 10;
 const STOP_GRACE_MS = 1500;
+/** What is left of the two seconds, for the log. */
+const LAST_LINES_MS = 300;
 /** Room above the limit of a body, so that the application answers for it rather than the parser. */
 const PARSER_BODY_BYTES = Number.MAX_SAFE_INTEGER;
 
@@ -34,8 +36,6 @@ export function startDaemon(
   flags: Flags,
   environment: NodeJS.ProcessEnv,
 ): { readonly ok: true; readonly daemon: Daemon } | { readonly ok: false; readonly fault: string } {
-  for (const warning of harden(environment)) announce(`warning: ${warning}`);
-
   const home = environment.HOME ?? "";
   const counting = performance.now();
   const taken = isAbsolute(home)
@@ -58,14 +58,15 @@ export function startDaemon(
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     wall: Date.now,
   });
-  const log = createDecisionLog(environment);
+  const registryPath = resolve(flags.registryPath ?? join(home, ".murmur", "artifacts"));
+  const log = createDecisionLog(environment, stderrLines);
   const app = createApp({
     limits,
     spawnAllow: flags.spawnAllow,
     authority,
     sessions: new Sessions(() => performance.now()),
     registry: new Registry({
-      path: resolve(flags.registryPath ?? join(home, ".murmur", "artifacts")),
+      path: registryPath,
       readManifest: readManifestAside,
       lower: lowerManifest,
     }),
@@ -85,6 +86,8 @@ export function startDaemon(
   const port = server.port ?? flags.port;
   announce(`listening on 127.0.0.1:${port}`);
   announce(`machine ceiling ${limits.maxLiveCapsules} live capsules (--max-live-capsules)`);
+  const missing = directoryFault(registryPath);
+  if (missing !== undefined) announce(`warning: no artifact can be read from the registry: ${missing}`);
   return { ok: true, daemon: { port, stop: () => stop(server, authority, log) } };
 }
 
@@ -93,9 +96,24 @@ export function defaultCeiling(cores: number): number {
   return Math.min(256, Math.max(16, cores * 8));
 }
 
+/** Why a directory is none: its path, and the OS error. */
+function directoryFault(path: string): string | undefined {
+  try {
+    return statSync(path).isDirectory()
+      ? undefined
+      : `${path}: ${describeErrno("ENOTDIR", constants.errno.ENOTDIR)}`;
+  } catch (error) {
+    return `${path}: ${describeOsError(error)}`;
+  }
+}
+
 function unresolvedHome(home: string | undefined): string {
   const why =
-    home === undefined ? "HOME is not set" : home === "" ? "HOME is empty" : "HOME is not an absolute path";
+    home === undefined
+      ? "HOME is not set in the environment"
+      : home === ""
+        ? "HOME is empty"
+        : "HOME is not an absolute path";
   return `the home directory could not be resolved: ${why}`;
 }
 
@@ -128,5 +146,6 @@ async function stop(server: Server, authority: Authority, log: DecisionLog): Pro
   // What is still open after the grace is cut off.
   void server.stop(true);
   authority.destroy();
-  log.flush();
+  log.close();
+  await stderrLines.finish(LAST_LINES_MS);
 }

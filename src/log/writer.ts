@@ -1,116 +1,126 @@
 /**
- * What the operator sees, all of it on stderr: the start-up lines as they are, and the lines of the decision log.
+ * Writing to a standard stream without ever holding up the event loop, whatever stands behind it: a terminal that nobody
+ * reads, a pipe that is full, a full disk, a reader that went away.
  *
- * Nothing here may stop or slow the daemon: a stderr that is slow loses lines, which are counted; one that refuses
- * writes is given up line by line.
+ * The stream's open file description is shared with other processes, so its flags are not ours to change. And asking
+ * first does not help: `poll` calls a terminal writable that has room for one byte, and a longer write then waits.
  */
 
-import { fstatSync, writeSync } from "node:fs";
-import { isWritable } from "../sys/poll.ts";
+import { closeSync, constants, fstatSync, openSync, write, writeSync } from "node:fs";
+import { constants as systemConstants } from "node:os";
+import { isSystemError, type SystemError } from "../os-error.ts";
+import { sendAtOnce } from "../sys/socket.ts";
 
-const STDERR = 2;
+/** What became of one attempt to write. */
+export type Attempt =
+  /** So many bytes were taken, from the first on. */
+  | { readonly kind: "taken"; readonly bytes: number }
+  /** None now, and more later. */
+  | { readonly kind: "full" }
+  /** None: the reader is gone, the disk is full, the descriptor is closed. */
+  | { readonly kind: "failed"; readonly error: SystemError };
 
-/** Writes one line of start-up, warning or fault to stderr, at once. */
-export function announce(line: string): void {
-  writeLine(`mur-roost: ${line}`);
+export interface Outlet {
+  /** The most that one attempt should be given. */
+  readonly chunkBytes: number;
+  /** Takes some of the bytes. One attempt at a time: where it comes as a promise, that settles first. */
+  readonly write: (bytes: Uint8Array) => Attempt | Promise<Attempt>;
 }
 
-/** Writes a line to stderr as it is. */
-export function writeLine(line: string): void {
-  writeAll(Buffer.from(`${line}\n`));
-}
-
-/** A stderr that refuses writes never stops the daemon. */
-function writeAll(bytes: Uint8Array): boolean {
-  try {
-    for (let done = 0; done < bytes.length; ) done += writeSync(STDERR, bytes, done);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** A pipe that polls as writable takes at least this much without blocking (POSIX: PIPE_BUF is 512 or more; 4096 here). */
+/** What a pipe takes whole or not at all (PIPE_BUF), so that the lines of several writers do not mix. */
 const PIPE_CHUNK_BYTES = process.platform === "darwin" ? 512 : 4096;
 /** A file takes what it is given; each write has its price, whatever its size. */
 const FILE_CHUNK_BYTES = 64 * 1024;
-/** Lines wait this long for others to be written with. */
-const LINGER_MS = 10;
-const MAX_BUFFERED_BYTES = 256 * 1024;
-/** A character of a string takes at most this much in UTF-8. */
-const MAX_CHARACTER_BYTES = 3;
-const RETRY_MS = 50;
 
-/**
- * Lines on their way to stderr. They are written between requests, and only as fast as the descriptor takes them: what
- * does not fit the buffer is dropped and counted.
- */
-export class LineBuffer {
-  readonly #bytes = Buffer.allocUnsafe(MAX_BUFFERED_BYTES);
-  /** What is not yet written lies between the two. */
-  #start = 0;
-  #end = 0;
-  #dropped = 0;
-  #scheduled = false;
-  readonly #tellOfDropped: (count: number) => string;
-  readonly #chunkBytes = isRegularFile(STDERR) ? FILE_CHUNK_BYTES : PIPE_CHUNK_BYTES;
+const FULL: Attempt = { kind: "full" };
 
-  /** @param tellOfDropped the line that says how many were dropped */
-  constructor(tellOfDropped: (count: number) => string) {
-    this.#tellOfDropped = tellOfDropped;
-  }
-
-  add(line: string): void {
-    if (!this.#hasRoom(line)) {
-      this.#dropped++;
-      return;
+/** The way to write to a descriptor that suits what it is. Looked at once: what stands behind it does not change. */
+export function openOutlet(fd: number): Outlet {
+  const kind = kindOf(fd);
+  switch (kind) {
+    case "file":
+      // A disk takes its time, and no longer.
+      return { chunkBytes: FILE_CHUNK_BYTES, write: (bytes) => attempt(() => writeSync(fd, bytes)) };
+    case "socket":
+      return {
+        chunkBytes: FILE_CHUNK_BYTES,
+        write: (bytes) => sendTo(fd, bytes) ?? writeOnThread(fd, bytes),
+      };
+    case "stream": {
+      const own = reopen(fd);
+      return {
+        chunkBytes: PIPE_CHUNK_BYTES,
+        write: (bytes) =>
+          own === undefined ? writeOnThread(fd, bytes) : attempt(() => writeSync(own, bytes)),
+      };
     }
-    this.#end += this.#bytes.write(line, this.#end);
-    if (this.#scheduled) return;
-    this.#scheduled = true;
-    setTimeout(() => this.flush(), LINGER_MS);
-  }
-
-  flush(): void {
-    this.#scheduled = false;
-    for (this.#tellDropped(); this.#start < this.#end; this.#tellDropped()) {
-      if (!isWritable(STDERR)) {
-        this.#scheduled = true;
-        setTimeout(() => this.flush(), RETRY_MS).unref();
-        return;
-      }
-      const chunk = this.#bytes.subarray(this.#start, Math.min(this.#end, this.#start + this.#chunkBytes));
-      this.#start += chunk.length;
-      if (!writeAll(chunk)) this.#start = this.#end;
-    }
-    this.#start = 0;
-    this.#end = 0;
-  }
-
-  #tellDropped(): void {
-    if (this.#dropped === 0) return;
-    const line = this.#tellOfDropped(this.#dropped);
-    if (!this.#hasRoom(line)) return;
-    this.#dropped = 0;
-    this.#end += this.#bytes.write(line, this.#end);
-  }
-
-  #hasRoom(line: string): boolean {
-    const bytes = line.length * MAX_CHARACTER_BYTES;
-    if (this.#end + bytes <= MAX_BUFFERED_BYTES) return true;
-    if (this.#start === 0) return false;
-    this.#bytes.copyWithin(0, this.#start, this.#end);
-    this.#end -= this.#start;
-    this.#start = 0;
-    return this.#end + bytes <= MAX_BUFFERED_BYTES;
+    default:
+      return kind satisfies never;
   }
 }
 
-function isRegularFile(fd: number): boolean {
+/** A stream is a pipe, a terminal or another device. */
+function kindOf(fd: number): "file" | "socket" | "stream" {
   try {
-    return fstatSync(fd).isFile();
+    const stat = fstatSync(fd);
+    if (stat.isSocket()) return "socket";
+    return stat.isFile() ? "file" : "stream";
   } catch {
-    // A closed stderr refuses its writes later.
-    return false;
+    // A closed descriptor: each write says so.
+    return "file";
   }
+}
+
+const { O_APPEND, O_NOCTTY, O_NONBLOCK, O_WRONLY } = constants;
+
+/**
+ * Opens what the descriptor holds once more, for this process alone and never waiting. Linux. `undefined` where that is
+ * not allowed: a terminal or a pipe of another user's, as after `su`.
+ */
+function reopen(fd: number): number | undefined {
+  if (process.platform !== "linux") return undefined;
+  let own: number | undefined;
+  try {
+    own = openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_APPEND);
+    const [one, other] = [fstatSync(fd), fstatSync(own)];
+    if (one.ino === other.ino && one.dev === other.dev) return own;
+  } catch {}
+  if (own !== undefined) closeSync(own);
+  return undefined;
+}
+
+function attempt(write: () => number): Attempt {
+  try {
+    return { kind: "taken", bytes: write() };
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+function failed(error: unknown): Attempt {
+  if (!isSystemError(error)) throw error;
+  return error.code === "EAGAIN" || error.code === "EINTR" ? FULL : { kind: "failed", error };
+}
+
+function sendTo(fd: number, bytes: Uint8Array): Attempt | undefined {
+  const sent = sendAtOnce(fd, bytes);
+  if (sent === undefined || sent >= 0) return sent === undefined ? undefined : { kind: "taken", bytes: sent };
+  const code = nameOf(-sent);
+  return failed(Object.assign(new Error(code), { errno: sent, code }));
+}
+
+function nameOf(errno: number): string {
+  const names = Object.entries(systemConstants.errno);
+  return names.find(([, number]) => number === errno)?.[0] ?? "EIO";
+}
+
+/** The last way: a thread of the runtime's own waits in the write, and nobody else does. */
+function writeOnThread(fd: number, bytes: Uint8Array): Promise<Attempt> {
+  // A copy: whoever calls may use the room again for what comes next.
+  const chunk = Buffer.from(bytes.subarray(0, PIPE_CHUNK_BYTES));
+  return new Promise((resolve) => {
+    write(fd, chunk, 0, chunk.length, null, (error, written) => {
+      resolve(error ? failed(error) : { kind: "taken", bytes: written });
+    });
+  });
 }

@@ -56,7 +56,7 @@ describe("the executable", () => {
   });
 
   test.each([
-    [{}, "the home directory could not be resolved: HOME is not set\n"],
+    [{}, "the home directory could not be resolved: HOME is not set in the environment\n"],
     [{ HOME: "" }, "the home directory could not be resolved: HOME is empty\n"],
     [{ HOME: "here" }, "the home directory could not be resolved: HOME is not an absolute path\n"],
   ])("does not start with %j", (env, fault) => {
@@ -205,7 +205,7 @@ test("--version to a disk that is full fails with a line; to a reader that went 
   closeSync(full);
   expect(ended.code).toBe(1);
   expect(ended.stderr).toBe(
-    "mur-roost: the version could not be written to standard output: No space left on device (os error 28)\n",
+    "error[E-IO-003]: failed to write to standard output: No space left on device (os error 28)\n",
   );
   const piped = Bun.spawnSync(["sh", "-c", '("$0" --version; echo $? >&2) | true', EXECUTABLE], {
     stderr: "pipe",

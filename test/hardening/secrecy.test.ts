@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type DaemonProcess, startDaemonProcess } from "../../examples/daemon-process.ts";
+import { exchangeRaw, requestBytes } from "../kit/raw-http.ts";
 import { until } from "../kit/until.ts";
 import { ask, askSpawn, createHome, type Home, registerRoot, startCompiled, VERSION } from "./kit.ts";
 import { createOrdinaryUser, type OrdinaryUser } from "./ordinary-user.ts";
@@ -83,14 +84,38 @@ async function playFormation(daemon: DaemonProcess): Promise<readonly string[]> 
         await ask(daemon, path, body, { [header]: presented });
       }
     }
-    await ask(daemon, `/status/${presented}`);
-    await ask(daemon, `/${presented}`);
-    await ask(daemon, "/register", { ...twin, session_id: presented }, {});
-    await ask(daemon, "/register", { ...twin, name: presented }, {});
-    await ask(daemon, "/register", { ...twin, version: presented }, {});
+    for (const form of formsOf(presented)) {
+      for (const path of [`/status/${form}`, `/${form}`, `/x/${form}`, `/%2f${form}`])
+        await ask(daemon, path);
+      for (const field of ["session_id", "name", "version"]) {
+        await ask(daemon, "/register", { ...twin, [field]: form });
+        await ask(daemon, "/spawn", { ...twin, [field]: form }, { "x-murmur-spawn-credential": root });
+      }
+      await ask(daemon, "/deregister", { outcome: form }, { "x-murmur-spawn-credential": root });
+      const headers: [string, string][] = [["Origin", form]];
+      await exchangeRaw(daemon.port, requestBytes({ path: "/health", headers }));
+    }
   }
   await ask(daemon, "/deregister", { outcome: "complete" }, { "x-murmur-spawn-credential": root });
   return tokens;
+}
+
+/** Ways to write a token from which it is easily made again. */
+function formsOf(token: string): readonly string[] {
+  return [
+    token,
+    token.replaceAll(".", "%2E"),
+    token.replaceAll(".", "%252e"),
+    token.replace("m", "%6d"),
+    swapped(token),
+  ];
+}
+
+function swapped(token: string): string {
+  return token.replace(/[a-z]/gi, (letter) => {
+    const upper = letter.toUpperCase();
+    return letter === upper ? letter.toLowerCase() : upper;
+  });
 }
 
 /** Every file below a directory, with all that a change to it would change. */
@@ -121,7 +146,10 @@ describe("tokens and keys", () => {
       expect(said).toContain("event=register");
       for (const token of tokens) {
         // The whole token, and each part that could be used: its payload and its MAC.
-        for (const part of [token, ...token.split(".").slice(1)]) expect(said).not.toContain(part);
+        for (const part of [token, ...token.split(".").slice(1)]) {
+          expect(said).not.toContain(part);
+          expect(said).not.toContain(swapped(part));
+        }
       }
       home.remove();
     });
