@@ -13,6 +13,7 @@ import { describeErrno, describeOsError } from "./os-error.ts";
 import { lowerManifest } from "./referee/envelope.ts";
 import { readManifestAside } from "./registry/manifest-reader.ts";
 import { Registry } from "./registry/registry.ts";
+import { threadsToBeHad } from "./sys/threads.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { type Authority, createAuthority } from "./tokens/authority.ts";
 
@@ -36,6 +37,12 @@ export function startDaemon(
   flags: Flags,
   environment: NodeJS.ProcessEnv,
 ): { readonly ok: true; readonly daemon: Daemon } | { readonly ok: false; readonly fault: string } {
+  const cores = availableParallelism();
+  const threads = threadsToBeHad(runtimeThreads(cores));
+  if (threads < runtimeThreads(cores)) {
+    return { ok: false, fault: tooFewThreads(threads, runtimeThreads(cores)) };
+  }
+
   const home = environment.HOME ?? "";
   const counting = performance.now();
   const taken = isAbsolute(home)
@@ -52,7 +59,7 @@ export function startDaemon(
   const limits = {
     maxDepth: flags.maxDepth,
     maxConcurrent: flags.maxConcurrent,
-    maxLiveCapsules: flags.maxLiveCapsules ?? defaultCeiling(availableParallelism()),
+    maxLiveCapsules: flags.maxLiveCapsules ?? defaultCeiling(cores),
   };
   const authority = createAuthority({
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
@@ -115,6 +122,18 @@ function unresolvedHome(home: string | undefined): string {
         ? "HOME is empty"
         : "HOME is not an absolute path";
   return `the home directory could not be resolved: ${why}`;
+}
+
+/**
+ * How many threads the runtime may come to want: for its collector, its compiler and its pool. It ends the process where
+ * it wants one and gets none, so it is found out beforehand.
+ */
+function runtimeThreads(cores: number): number {
+  return 7 + Math.min(cores, 8);
+}
+
+function tooFewThreads(had: number, wanted: number): string {
+  return `cannot start: this process may have ${had} threads, and it needs ${wanted}; raise the limit of processes for its user (ulimit -u, or TasksMax of its unit)`;
 }
 
 type Server = Bun.Server<undefined>;

@@ -1,6 +1,7 @@
 /** What a starting daemon does for its own safety, before it holds anything worth reading. */
 
 import { denyInspection, silenceCrashReporter } from "./sys/inspection.ts";
+import { libraryFault } from "./sys/library.ts";
 import { denyCoreDumps } from "./sys/limits.ts";
 
 /** Variables that a compiled Bun executable obeys whoever sets them. */
@@ -13,6 +14,12 @@ const RUNTIME_VARIABLES = ["BUN_OPTIONS", "BUN_INSPECT", "BUN_INSPECT_CONNECT_TO
  */
 export function harden(environment: NodeJS.ProcessEnv): readonly string[] {
   const warnings: string[] = [];
+  const missing = libraryFault();
+  if (missing !== undefined) {
+    warnings.push(
+      `${missing}: this host forbids memory that is written and then run, or limits the address space; the daemon goes on without`,
+    );
+  }
   if (!denyInspection()) warnings.push("this process could not be closed to other processes of its user");
   if (!denyCoreDumps()) warnings.push("core dumps of this process could not be switched off");
   if (!silenceCrashReporter()) warnings.push("the reporting of crashes could not be switched off");
