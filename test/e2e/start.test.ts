@@ -1,13 +1,23 @@
 import { describe, expect, test } from "bun:test";
 import { once } from "node:events";
-import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { connect } from "node:net";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { startDaemonProcess } from "../../examples/daemon-process.ts";
 import { version } from "../../package.json" with { type: "json" };
 import { defaultCeiling } from "../../src/daemon.ts";
 import { Caller, createHost, EXECUTABLE, spawns } from "../kit/host.ts";
+import { until } from "../kit/until.ts";
 import { sleeper, startTokenOf, writeRecord } from "../kit/records.ts";
 
 /** Runs the executable to its end. */
@@ -78,6 +88,56 @@ describe("the executable", () => {
       stdout: "",
       stderr: `${UNCOUNTED}${running}: Not a directory (os error 20)\n`,
     });
+  });
+
+  test.each([".murmur/running", ".murmur", "."])(
+    "does not start where %s is a link that leads to nothing: what is behind it cannot be listed",
+    async (link) => {
+      await using host = createHost();
+      const home = join(host.home, "home");
+      const path = join(home, link);
+      mkdirSync(dirname(path), { recursive: true });
+      symlinkSync(join(host.home, "not-there"), path);
+      expect(run(["--port", "0"], { HOME: home })).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: `${UNCOUNTED}${home}/.murmur/running: No such file or directory (os error 2)\n`,
+      });
+    },
+  );
+
+  test("names a registry that is not there, as it was resolved, after its three lines", async () => {
+    await using host = createHost();
+    for (const [args, path] of [
+      [[], host.registry],
+      [["--registry-path=~/artifacts"], join(host.home, "~/artifacts")],
+    ] as const) {
+      const daemon = await startDaemonProcess({
+        command: [EXECUTABLE],
+        args: ["--port", "0", ...args],
+        home: host.home,
+        cwd: host.home,
+      });
+      await until("the line is there", () => daemon.stderr().split("\n").length > 4);
+      expect(daemon.stderr().split("\n").slice(3)).toEqual([
+        `mur-roost: warning: no artifact can be read from the registry: ${path}: No such file or directory (os error 2)`,
+        "",
+      ]);
+      await daemon.stop();
+    }
+  });
+
+  test("ends with 0 however often it is told to", async () => {
+    await using host = createHost();
+    const daemon = await host.start();
+    const socket = connect(daemon.port, "127.0.0.1");
+    // An answer that is not due yet keeps it from ending at once.
+    socket.write(`POST /spawn HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n{`);
+    await once(socket, "connect");
+    const ended = daemon.kill("SIGTERM");
+    for (const signal of ["SIGTERM", "SIGINT", "SIGTERM"] as const) process.kill(daemon.pid, signal);
+    expect(await ended).toBe(0);
+    socket.destroy();
   });
 
   test("takes its port for itself: a second daemon says why it cannot have it", async () => {
