@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type DaemonProcess, startDaemonProcess } from "../../examples/daemon-process.ts";
 import { exchangeRaw, requestBytes } from "../kit/raw-http.ts";
@@ -66,6 +66,61 @@ describe.skipIf(!onLinux)("another process of the same ordinary user", () => {
     expect(readdirSync(user.home).sort()).toEqual(before);
   });
 });
+
+/** 0 or absent: every process of a user may look into the user's others. */
+const ptraceScope = (() => {
+  const path = "/proc/sys/kernel/yama/ptrace_scope";
+  return existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
+})();
+
+/**
+ * Opens the memory of a process as often as it can, from the moment that it has become the daemon: fails at the first
+ * time that works. The daemon has long been listening at the end of it.
+ */
+const ATTACK = `
+  tried=0
+  while [ $tried -lt 20000 ]; do
+    read -r name < /proc/$pid/comm || exit 2
+    [ "$name" = mur-roost ] || continue
+    if { :; } < /proc/$pid/mem; then exit 1; fi
+    tried=$((tried + 1))
+  done 2>/dev/null
+  exit 0`;
+
+describe.skipIf(!onLinux || process.getuid?.() !== 0)(
+  "from its first moment on, a process of the same user",
+  () => {
+    async function attack(mode: number): Promise<number> {
+      const user = createOrdinaryUser();
+      chmodSync(user.binary, mode);
+      const daemon = Bun.spawn([...user.prefix, "sh", "-c", 'read -r _; exec "$0" --port 0', user.binary], {
+        env: { HOME: user.home },
+        stdio: ["pipe", "ignore", "ignore"],
+      });
+      try {
+        const attacked = user.run(`pid=${daemon.pid}; ${ATTACK}`);
+        daemon.stdin.write("go\n");
+        await daemon.stdin.flush();
+        return await attacked;
+      } finally {
+        daemon.kill("SIGKILL");
+        await daemon.exited;
+        user.remove();
+      }
+    }
+
+    test("cannot open the memory of an executable that it may run and not read", async () => {
+      expect(await attack(0o711)).toBe(0);
+    });
+
+    test.skipIf(ptraceScope === 0)(
+      "cannot open its memory where Yama forbids it (skipped elsewhere)",
+      async () => {
+        expect(await attack(0o755)).toBe(0);
+      },
+    );
+  },
+);
 
 /** A daemon that was asked everything, and every token that it minted meanwhile. */
 async function playFormation(daemon: DaemonProcess): Promise<readonly string[]> {
