@@ -97,6 +97,7 @@ for (const [what, prefix, skip] of [
           "mur-roost: warning: this process could not be closed to other processes of its user",
           "mur-roost: warning: core dumps of this process could not be switched off",
           "mur-roost: warning: the reporting of crashes could not be switched off",
+          "mur-roost: warning: a terminal set to `tostop` may stop this process",
         ]);
         await playFormation(daemon, "first");
         // The child runs on, and the survivor of an earlier daemon is counted as long as it runs.

@@ -40,8 +40,17 @@ interface Case {
 
 const asStranger = () => stranger.prefix;
 
+/** As a shell's own job, which is not the terminal's foreground; ends as the job does. */
+const IN_BACKGROUND = 'set -m; stty tostop; "$0" "$@" & trap "kill -TERM $!" TERM; wait $!; wait $!; exit $?';
+
 const CASES: readonly Case[] = [
   { what: "a terminal that nobody reads", open: unreadTerminal },
+  {
+    what: "a terminal that stops those who write from the background",
+    open: unreadTerminal,
+    prefix: () => ["sh", "-c", 'exec setsid --ctty sh -c "$0" "$@" <&2', IN_BACKGROUND],
+    skip: process.platform !== "linux",
+  },
   { what: "a pipe that is full from the start", open: fullPipe },
   { what: "a socket that nobody reads", open: unreadSocket },
   // Nothing of these can be opened anew.
