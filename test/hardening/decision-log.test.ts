@@ -1,7 +1,7 @@
 /** What the operator is told, and that neither a request nor a bad stderr can turn it against the daemon. */
 
 import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { DaemonProcess } from "../../examples/daemon-process.ts";
+import type { DaemonProcess } from "../kit/daemon-process.ts";
 import { exchangeRaw, requestBytes } from "../kit/raw-http.ts";
 import { until } from "../kit/until.ts";
 import {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import type { DaemonProcess } from "../../examples/daemon-process.ts";
+import type { DaemonProcess } from "../kit/daemon-process.ts";
 import { recordOf, sleeper, startTokenOf } from "../kit/records.ts";
 import {
   ask,
