@@ -169,7 +169,8 @@ function bodyFault(schema: TObject, body: unknown): string | undefined {
     if (typeof value !== "string") return `'${name}' must be a string`;
     if (choices && !choices.some((choice) => choice.const === value)) {
       const known = choices.map((choice) => `'${choice.const}'`).join(" or ");
-      return `${name} '${printable(value.slice(0, MAX_QUOTED))}' is not ${known}`;
+      const said = value.length > MAX_QUOTED ? `${value.slice(0, MAX_QUOTED)}…` : value;
+      return `${name} '${printable(said)}' is not ${known}`;
     }
   }
   return undefined;

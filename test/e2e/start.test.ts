@@ -164,23 +164,6 @@ describe("the executable", () => {
       await ended;
     },
   );
-
-  test("is not stopped by a stderr that is closed or full", async () => {
-    await using host = createHost();
-    await host.publish("local/root");
-    for (const redirect of ["2>&-", "2>/dev/full"]) {
-      const port = await freePort();
-      const shell = Bun.spawn(
-        ["sh", "-c", `exec "$0" --port ${port} --spawn-allow local/root ${redirect}`, EXECUTABLE],
-        { env: { HOME: host.home }, stdio: ["ignore", "ignore", "ignore"] },
-      );
-      const caller = new Caller((path, init) => fetch(`http://127.0.0.1:${port}${path}`, init));
-      await answers(caller);
-      expect((await caller.register("ses_1", "local/root")).status).toBe(200);
-      shell.kill("SIGTERM");
-      expect(await shell.exited).toBe(0);
-    }
-  });
 });
 
 describe("the census at startup", () => {
@@ -241,22 +224,6 @@ function snapshot(directory: string): string[] {
     const { mode, mtimeMs, ino, size } = statSync(join(directory, name));
     return [name, mode, mtimeMs, ino, size].join(" ");
   });
-}
-
-async function freePort(): Promise<number> {
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  listener.stop(true);
-  return listener.port;
-}
-
-async function answers(caller: Caller): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  for (;;) {
-    const answer = await caller.send("/health").catch(() => undefined);
-    if (answer?.text === "{}") return;
-    if (Date.now() > deadline) throw new Error("the daemon never answered");
-    await Bun.sleep(20);
-  }
 }
 
 test("--version to a disk that is full fails with a line; to a reader that went away it does not", () => {

@@ -215,7 +215,8 @@ for (const [what, redirection] of [
     } finally {
       // The shell, and the daemon it started: a group of their own.
       process.kill(-daemon.process.pid, "SIGTERM");
-      await daemon.process.exited;
+      // A pipeline's shell is ended by the signal itself.
+      expect([0, 143]).toContain(await daemon.process.exited);
     }
   });
 }
