@@ -6,7 +6,7 @@
  */
 
 import { descriptorLimit } from "../sys/limits.ts";
-import { closeDescriptor, ReadinessSet } from "../sys/poll.ts";
+import { closeDescriptor, ReadinessSet } from "../sys/readiness.ts";
 import { ESRCH, openProcess } from "../sys/process.ts";
 import { identify, isPossible } from "./process-identity.ts";
 import { type RunningRecord, readRunningRecords } from "./running-records.ts";

@@ -8,7 +8,7 @@
 
 import { closeSync, constants, fstatSync, openSync, write, writeSync } from "node:fs";
 import { constants as systemConstants } from "node:os";
-import { isSystemError, type SystemError } from "../os-error.ts";
+import { isSystemError } from "../os-error.ts";
 import { sendAtOnce } from "../sys/socket.ts";
 
 /** What became of one attempt to write. */
@@ -18,7 +18,7 @@ export type Attempt =
   /** None now, and more later. */
   | { readonly kind: "full" }
   /** None: the reader is gone, the disk is full, the descriptor is closed. */
-  | { readonly kind: "failed"; readonly error: SystemError };
+  | { readonly kind: "failed" };
 
 export interface Outlet {
   /** The most that one attempt should be given. */
@@ -33,6 +33,8 @@ const PIPE_CHUNK_BYTES = process.platform === "darwin" ? 512 : 4096;
 const FILE_CHUNK_BYTES = 64 * 1024;
 
 const FULL: Attempt = { kind: "full" };
+const FAILED: Attempt = { kind: "failed" };
+const { EAGAIN, EINTR } = systemConstants.errno;
 
 /** The way to write to a descriptor that suits what it is. Looked at once: what stands behind it does not change. */
 export function openOutlet(fd: number): Outlet {
@@ -93,25 +95,22 @@ function attempt(write: () => number): Attempt {
   try {
     return { kind: "taken", bytes: write() };
   } catch (error) {
-    return failed(error);
+    return faultOf(error);
   }
 }
 
-function failed(error: unknown): Attempt {
-  if (!isSystemError(error)) throw error;
-  return error.code === "EAGAIN" || error.code === "EINTR" ? FULL : { kind: "failed", error };
+function faultOf(error: unknown): Attempt {
+  return isSystemError(error) ? numbered(Math.abs(error.errno)) : FAILED;
+}
+
+function numbered(errno: number): Attempt {
+  return errno === EAGAIN || errno === EINTR ? FULL : FAILED;
 }
 
 function sendTo(fd: number, bytes: Uint8Array): Attempt | undefined {
   const sent = sendAtOnce(fd, bytes);
-  if (sent === undefined || sent >= 0) return sent === undefined ? undefined : { kind: "taken", bytes: sent };
-  const code = nameOf(-sent);
-  return failed(Object.assign(new Error(code), { errno: sent, code }));
-}
-
-function nameOf(errno: number): string {
-  const names = Object.entries(systemConstants.errno);
-  return names.find(([, number]) => number === errno)?.[0] ?? "EIO";
+  if (sent === undefined) return undefined;
+  return sent < 0 ? numbered(-sent) : { kind: "taken", bytes: sent };
 }
 
 /** The last way: a thread of the runtime's own waits in the write, and nobody else does. */
@@ -120,7 +119,7 @@ function writeOnThread(fd: number, bytes: Uint8Array): Promise<Attempt> {
   const chunk = Buffer.from(bytes.subarray(0, PIPE_CHUNK_BYTES));
   return new Promise((resolve) => {
     write(fd, chunk, 0, chunk.length, null, (error, written) => {
-      resolve(error ? failed(error) : { kind: "taken", bytes: written });
+      resolve(error ? faultOf(error) : { kind: "taken", bytes: written });
     });
   });
 }

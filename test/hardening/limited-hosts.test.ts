@@ -9,7 +9,6 @@ import { recordOf, sleeper, startTokenOf } from "../kit/records.ts";
 import {
   ask,
   askSpawn,
-  BINARY,
   createHome,
   type Home,
   manifestOf,
@@ -176,16 +175,3 @@ describe.skipIf(!onLinux || !isRoot)(
     }, 30_000);
   },
 );
-
-test("without /proc, which the runtime itself needs, it does not start", async () => {
-  const script = 'umount -l /proc 2>/dev/null || exit 77; exec "$0" --port 0';
-  const ended = Bun.spawnSync(["unshare", "-m", "sh", "-c", script, BINARY], {
-    env: { HOME: home.path, PATH: process.env.PATH ?? "" },
-    stderr: "pipe",
-    timeout: 20_000,
-  });
-  // Skipped where nothing may be unmounted.
-  if (ended.exitCode === 77 || ended.exitCode === 1) return;
-  expect(ended.signalCode ?? ended.exitCode).toBe("SIGABRT");
-  expect(ended.stderr.toString()).not.toContain("listening on");
-});

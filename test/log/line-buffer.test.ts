@@ -11,10 +11,7 @@ function outlet(plan: (number | "failed")[]): { said: () => string; outlet: Outl
       chunkBytes: 64,
       write(bytes): Attempt {
         const step = plan.length > 1 ? plan.shift() : plan[0];
-        if (step === "failed") {
-          const error = Object.assign(new Error("no space"), { errno: -28, code: "ENOSPC" });
-          return { kind: "failed", error };
-        }
+        if (step === "failed") return { kind: "failed" };
         if (step === 0 || step === undefined) return { kind: "full" };
         const part = Buffer.from(bytes.subarray(0, step));
         taken.push(part);

@@ -1,16 +1,6 @@
-/** Whether a descriptor would take or give something at once. */
+/** Which of many descriptors have something to read. */
 
-import { callsOf, linuxCallsOf, MACOS } from "./library.ts";
-
-const libc = callsOf({ poll: { args: ["ptr", MACOS ? "u32" : "u64", "i32"], returns: "i32" } });
-
-const POLLOUT = 4;
-
-/** Whether a write to the descriptor would be taken at once; a broken one says yes, and its write says why. */
-export function isWritable(fd: number): boolean {
-  const request = new Int32Array([fd, POLLOUT]);
-  return libc()?.poll(request, 1, 0) !== 0;
-}
+import { linuxCallsOf } from "./library.ts";
 
 const linux = linuxCallsOf({
   epoll_create1: { args: ["i32"], returns: "i32" },
