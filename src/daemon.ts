@@ -1,19 +1,18 @@
 /** The composition root: census, authority, sessions, app, listen, announce, stop. */
 
-import { statSync } from "node:fs";
-import { availableParallelism, constants } from "node:os";
+import { availableParallelism } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { createApp } from "./api/app.ts";
 import { takeCensus } from "./census/census.ts";
 import type { Flags } from "./cli/flags.ts";
+import { directoryFault, threadsFault } from "./host.ts";
 import { createDecisionLog, type DecisionLog } from "./log/decision-log.ts";
 import { announce, stderrLines } from "./log/stderr.ts";
 import { countRequest } from "./nursery.ts";
-import { describeErrno, describeOsError } from "./os-error.ts";
+import { describeOsError } from "./os-error.ts";
 import { lowerManifest } from "./referee/envelope.ts";
 import { readManifestAside } from "./registry/manifest-reader.ts";
 import { Registry } from "./registry/registry.ts";
-import { threadsToBeHad } from "./sys/threads.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { type Authority, createAuthority } from "./tokens/authority.ts";
 
@@ -38,10 +37,8 @@ export function startDaemon(
   environment: NodeJS.ProcessEnv,
 ): { readonly ok: true; readonly daemon: Daemon } | { readonly ok: false; readonly fault: string } {
   const cores = availableParallelism();
-  const threads = threadsToBeHad(runtimeThreads(cores));
-  if (threads < runtimeThreads(cores)) {
-    return { ok: false, fault: tooFewThreads(threads, runtimeThreads(cores)) };
-  }
+  const tooFew = threadsFault(cores);
+  if (tooFew !== undefined) return { ok: false, fault: tooFew };
 
   const home = environment.HOME ?? "";
   const counting = performance.now();
@@ -103,17 +100,6 @@ export function defaultCeiling(cores: number): number {
   return Math.min(256, Math.max(16, cores * 8));
 }
 
-/** Why a directory is none: its path, and the OS error. */
-function directoryFault(path: string): string | undefined {
-  try {
-    return statSync(path).isDirectory()
-      ? undefined
-      : `${path}: ${describeErrno("ENOTDIR", constants.errno.ENOTDIR)}`;
-  } catch (error) {
-    return `${path}: ${describeOsError(error)}`;
-  }
-}
-
 function unresolvedHome(home: string | undefined): string {
   const why =
     home === undefined
@@ -122,18 +108,6 @@ function unresolvedHome(home: string | undefined): string {
         ? "HOME is empty"
         : "HOME is not an absolute path";
   return `the home directory could not be resolved: ${why}`;
-}
-
-/**
- * How many threads the runtime may come to want: for its collector, its compiler and its pool. It ends the process where
- * it wants one and gets none, so it is found out beforehand.
- */
-function runtimeThreads(cores: number): number {
-  return 7 + Math.min(cores, 8);
-}
-
-function tooFewThreads(had: number, wanted: number): string {
-  return `cannot start: this process may have ${had} threads, and it needs ${wanted}; raise the limit of processes for its user (ulimit -u, or TasksMax of its unit)`;
 }
 
 type Server = Bun.Server<undefined>;

@@ -1,11 +1,11 @@
 /** `POST /register`: a session announces itself, and takes the credential it will delegate with. */
 
+import { tokenId } from "../log/token-id.ts";
 import type { Envelope } from "../referee/envelope.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";
 import type { Resolution } from "../registry/registry.ts";
 import type { SessionId } from "../sessions/sessions.ts";
 import type { Approval } from "../tokens/authority.ts";
-import { tokenId } from "../log/token-id.ts";
 import { type Context, type Decision, parseCoordinates, refuse, slots } from "./context.ts";
 import { loggedCapsule, loggedSession } from "./logged.ts";
 import type { Refusal } from "./refusals.ts";

@@ -1,13 +1,13 @@
 /** `POST /spawn`: may this session start that capsule? */
 
+import type { LogFields } from "../log/fields.ts";
+import { tokenId } from "../log/token-id.ts";
 import { type Bound, boundReached, type Limits, type Standing, slotBoundReached } from "../referee/bounds.ts";
 import type { Envelope } from "../referee/envelope.ts";
 import { knownExcesses } from "../referee/verdicts.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";
 import type { Artifact, Resolution } from "../registry/registry.ts";
 import type { RunningSession } from "../sessions/sessions.ts";
-import type { LogFields } from "../log/fields.ts";
-import { tokenId } from "../log/token-id.ts";
 import {
   type Context,
   callingSession,

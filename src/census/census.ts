@@ -6,8 +6,8 @@
  */
 
 import { descriptorLimit } from "../sys/limits.ts";
-import { closeDescriptor, ReadinessSet } from "../sys/readiness.ts";
 import { ESRCH, openProcess } from "../sys/process.ts";
+import { closeDescriptor, ReadinessSet } from "../sys/readiness.ts";
 import { identify, isPossible } from "./process-identity.ts";
 import { type RunningRecord, readRunningRecords } from "./running-records.ts";
 

@@ -43,7 +43,10 @@ function escaped(text: string): string {
   return printable(JSON.stringify(text).slice(1, -1));
 }
 
-/** Of a long text its beginning and its end: a path's fault stands behind it. With two quotes and the mark, the bytes add up to the bound. */
+/**
+ * Of a long text its beginning and its end: a path's fault stands behind it. With the quotes and the mark between them,
+ * they add up to the bound.
+ */
 const HEAD_BYTES = 161;
 const TAIL_BYTES = 90;
 

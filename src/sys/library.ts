@@ -18,13 +18,31 @@ type Declarations = Readonly<Record<string, FFIFunction>>;
 /** The functions that were declared, callable. */
 export type Calls<D extends Declarations> = ReturnType<typeof dlopen<D>>["symbols"];
 
-/** Binds at the first use: all of them, or nothing (`undefined`) where the C library cannot be called. */
-export function callsOf<const D extends Declarations>(declarations: D): () => Calls<D> | undefined {
-  let bound: { readonly calls: Calls<D> | undefined } | undefined;
+/** What came of binding: the functions, or why there are none. */
+type Binding<D extends Declarations> =
+  | { readonly calls: Calls<D>; readonly fault?: undefined }
+  | { readonly calls?: undefined; readonly fault: string };
+
+function bindAtFirstUse<const D extends Declarations>(declarations: D): () => Binding<D> {
+  let bound: Binding<D> | undefined;
   return () => {
-    bound ??= { calls: bind(declarations) };
-    return bound.calls;
+    bound ??= bind(declarations);
+    return bound;
   };
+}
+
+function bind<const D extends Declarations>(declarations: D): Binding<D> {
+  try {
+    return { calls: dlopen(LIBRARY, declarations).symbols };
+  } catch (error) {
+    return { fault: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+/** Binds at the first use: all of them, or nothing (`undefined`) where the C library cannot be called, or lacks one. */
+export function callsOf<const D extends Declarations>(declarations: D): () => Calls<D> | undefined {
+  const bound = bindAtFirstUse(declarations);
+  return () => bound().calls;
 }
 
 /** The same for calls that only Linux has. */
@@ -37,28 +55,17 @@ export function macosCallsOf<const D extends Declarations>(declarations: D): () 
   return MACOS ? callsOf(declarations) : () => undefined;
 }
 
-let fault: string | undefined;
-
-function bind<const D extends Declarations>(declarations: D): Calls<D> | undefined {
-  try {
-    return dlopen(LIBRARY, declarations).symbols;
-  } catch (error) {
-    fault ??= `the C library cannot be called (${error instanceof Error ? error.message : String(error)})`;
-    return undefined;
-  }
-}
-
-const errnoCalls = callsOf({ [MACOS ? "__error" : "__errno_location"]: { args: [], returns: FFIType.ptr } });
+const ERRNO = MACOS ? "__error" : "__errno_location";
+const errnoBinding = bindAtFirstUse({ [ERRNO]: { args: [], returns: FFIType.ptr } });
 
 /** The error of the call just made; nothing may run in between. 0 where the C library cannot be called. */
 export function errno(): number {
-  const locate = errnoCalls()?.[MACOS ? "__error" : "__errno_location"];
-  const location = locate?.();
+  const location = errnoBinding().calls?.[ERRNO]?.();
   return typeof location === "number" ? read.i32(location) : 0;
 }
 
-/** Why the C library cannot be called on this host, in half a sentence; `undefined` where it can. */
+/** Why the C library cannot be called on this host, as half a sentence; `undefined` where it can. */
 export function libraryFault(): string | undefined {
-  errnoCalls();
-  return fault;
+  const { fault } = errnoBinding();
+  return fault === undefined ? undefined : `the C library cannot be called (${fault})`;
 }
