@@ -10,7 +10,7 @@ import { announce, createDecisionLog, type DecisionLog } from "./log.ts";
 import { countRequest } from "./nursery.ts";
 import { describeOsError } from "./os-error.ts";
 import { lowerManifest } from "./referee/envelope.ts";
-import { readManifestAside } from "./registry/manifest-reader.ts";
+import { readManifestInSlices } from "./registry/manifest.ts";
 import { Registry } from "./registry/registry.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { type Authority, createAuthority } from "./tokens/authority.ts";
@@ -65,7 +65,7 @@ export function startDaemon(
     sessions: new Sessions(() => performance.now()),
     registry: new Registry({
       path: resolve(flags.registryPath ?? join(home, ".murmur", "artifacts")),
-      readManifest: readManifestAside,
+      readManifest: readManifestInSlices,
       lower: lowerManifest,
     }),
     census: taken.census,
