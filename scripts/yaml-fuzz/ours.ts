@@ -5,13 +5,17 @@ import { readYamlTree } from "../../src/registry/yaml/read-tree.ts";
 import type { YamlTree } from "../../src/registry/yaml/tree.ts";
 import type { Answer } from "./python.ts";
 
-/** Our tree of a document; `undefined` where it is refused. Whatever else is thrown goes on. */
+/**
+ * Our tree of a document; `undefined` where it is refused.
+ *
+ * @throws Error naming the document, where anything but a fault is thrown
+ */
 export function ourAnswer(document: string): Answer | undefined {
   try {
     return plainTree(readYamlTree(document));
   } catch (error) {
     if (error instanceof YamlFault) return undefined;
-    throw error;
+    throw new Error(`thrown while reading ${JSON.stringify(document)}`, { cause: error });
   }
 }
 

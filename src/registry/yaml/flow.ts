@@ -43,7 +43,7 @@ export function* readFlow(cursor: Cursor, outer: number, depth: number): Generat
     if (count % ENTRIES_A_STEP === 0) yield;
     const top = stack.at(-1);
     if (top === undefined) return root;
-    skipToContent(cursor, outer, top);
+    skipToContent(cursor, stack, outer);
     if (cursor.code() === (top.kind === "list" ? LIST_CLOSE : MAP_CLOSE)) {
       cursor.at++;
       stack.pop();
@@ -53,7 +53,7 @@ export function* readFlow(cursor: Cursor, outer: number, depth: number): Generat
       top.filled = false;
     } else {
       const key = top.kind === "map" ? readKey(cursor, top) : undefined;
-      if (key !== undefined) skipToContent(cursor, outer, top);
+      if (key !== undefined) skipToContent(cursor, stack, outer);
       top.filled = true;
       const inner = isOpening(cursor.code()) ? open(cursor, depth + stack.length) : undefined;
       const value = inner ?? readValue(cursor, key);
@@ -93,16 +93,15 @@ function readValue(cursor: Cursor, key: string | undefined): YamlTree {
   return text;
 }
 
-/** Moves over spaces, comments and line breaks. */
-function skipToContent(cursor: Cursor, outer: number, within: Open): void {
+/** Moves over spaces, comments and line breaks. Lines are deeper than `outer`, all but the very last bracket. */
+function skipToContent(cursor: Cursor, stack: readonly Open[], outer: number): void {
   const startLine = cursor.line;
   while (cursor.skipToLineEnd()) {
-    if (cursor.atEnd) throw refused("notClosed", within.line);
+    if (cursor.atEnd) throw refused("notClosed", stack.at(-1)?.line ?? startLine);
     cursor.nextLine();
     if (cursor.atMarker) throw cursor.fault("secondDocument");
   }
   if (cursor.line === startLine) return;
-  // A closing bracket may stand below the key that its list or mapping belongs to.
-  const least = isClosing(cursor.code()) ? outer : outer + 1;
-  if (cursor.column < least) throw cursor.fault("shallowFlow");
+  const mayEndHere = stack.length === 1 && isClosing(cursor.code());
+  if (cursor.column < (mayEndHere ? outer : outer + 1)) throw cursor.fault("shallowFlow");
 }

@@ -1,0 +1,41 @@
+/** Where the documents come from: by grammar and mutation without an end, or all over an alphabet. */
+
+import { Grammar } from "./grammar.ts";
+import { mutate } from "./mutation.ts";
+import { Random } from "./random.ts";
+
+/** Two thirds of them as the grammar has them, one changed. */
+export function* randomDocuments(seed: number, count: number): Generator<string> {
+  const random = new Random(seed);
+  const grammar = new Grammar(random);
+  let other = "";
+  for (let made = 0; made < count; made++) {
+    const document = grammar.document();
+    yield random.once(3) ? mutate(document, other, random) : document;
+    other = document;
+  }
+}
+
+/** Twelve characters each: what gives a document its structure, and what gives a text its own. */
+export const ALPHABETS = [[...'a \n:-#,[]{}"'], [..."a \n:-#|>+'\"\\"]];
+
+/** What the documents over an alphabet may follow, so that their characters reach further in. */
+export const BEGINNINGS = ["", "k: |\n", "k:\n- >+\n", "k: [", "k: {a", "k:\n- b:"];
+
+/** Every text over an alphabet, behind `beginning`, up to so many characters. */
+export function* allDocuments(
+  alphabet: readonly string[],
+  longest: number,
+  beginning: string,
+): Generator<string> {
+  for (let length = 0; length <= longest; length++) {
+    const digits = new Array<number>(length).fill(0);
+    for (let at = 0; at >= 0; ) {
+      yield beginning + digits.map((digit) => alphabet[digit]).join("");
+      for (at = length - 1; at >= 0; at--) {
+        digits[at] = ((digits[at] ?? 0) + 1) % alphabet.length;
+        if (digits[at] !== 0) break;
+      }
+    }
+  }
+}
