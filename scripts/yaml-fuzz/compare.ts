@@ -3,7 +3,9 @@
 import { ourAnswer } from "./ours.ts";
 import { type Answer, isRefusal, type PythonReader } from "./python.ts";
 
+/** A batch is asked about when it holds so many documents, or so many characters. */
 const BATCH = 1000;
+const BATCH_LENGTH = 1_000_000;
 /** So many examples are kept of what is counted. */
 const EXAMPLES = 50;
 
@@ -71,6 +73,7 @@ export async function compareAll(
   const tally: Tally = { documents: 0, read: 0, differences: new Findings() };
   let batch: string[] = [];
   let answers: Answer[] = [];
+  let length = 0;
   let batches = 0;
   const settle = async () => {
     for (const difference of differencesOf(batch, await libyaml.read(batch), answers))
@@ -81,6 +84,7 @@ export async function compareAll(
     onBatch(tally);
     batch = [];
     answers = [];
+    length = 0;
   };
   for (const document of documents) {
     tally.documents++;
@@ -89,7 +93,8 @@ export async function compareAll(
     tally.read++;
     batch.push(document);
     answers.push(answer);
-    if (batch.length === BATCH) await settle();
+    length += document.length;
+    if (batch.length === BATCH || length > BATCH_LENGTH) await settle();
   }
   await settle();
   return tally;

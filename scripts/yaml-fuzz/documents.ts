@@ -1,7 +1,7 @@
 /** Where the documents come from: by grammar and mutation without an end, or all over an alphabet. */
 
 import { Grammar } from "./grammar.ts";
-import { mutate } from "./mutation.ts";
+import { mutate, STRUCTURE } from "./mutation.ts";
 import { Random } from "./random.ts";
 
 /** Two thirds of them as the grammar has them, one changed. */
@@ -13,6 +13,16 @@ export function* randomDocuments(seed: number, count: number): Generator<string>
     const document = grammar.document();
     yield random.once(3) ? mutate(document, other, random) : document;
     other = document;
+  }
+}
+
+/** `text` with one character changed, so many times, at places all over it. */
+export function* changedDocuments(text: string, seed: number, count: number): Generator<string> {
+  const random = new Random(seed);
+  for (let made = 0; made < count; made++) {
+    const at = random.below(text.length);
+    const character = random.once(2) ? random.pick(STRUCTURE) : String.fromCharCode(random.below(256));
+    yield text.slice(0, at) + character + text.slice(at + 1);
   }
 }
 

@@ -3,7 +3,8 @@
 import { ODD } from "./pieces.ts";
 import type { Random } from "./random.ts";
 
-const STRUCTURE = [..." \n:-#,[]{}'\"|>?&*!%\\\ta0"];
+/** Characters that mean something, and two that do not. */
+export const STRUCTURE = [..." \n:-#,[]{}'\"|>?&*!%\\\ta0"];
 
 export function mutate(document: string, other: string, random: Random): string {
   let changed = document;
