@@ -76,10 +76,10 @@ function* runs({
 
 const say = (line: string) => process.stdout.write(`${line}\n`);
 
-function show({ examples }: Findings): void {
-  for (const { document, expected, found } of examples) {
-    const sides = [expected, found].map((answer) => JSON.stringify(answer).slice(0, 1000));
-    say(`  ${JSON.stringify(document).slice(0, 1000)}\n    expected ${sides[0]}\n    found    ${sides[1]}`);
+function show({ examples }: Findings, most = examples.length): void {
+  for (const { document, expected, found } of examples.slice(0, most)) {
+    const sides = [expected, found].map((answer) => JSON.stringify(answer).slice(0, 400));
+    say(`  ${JSON.stringify(document).slice(0, 400)}\n    expected ${sides[0]}\n    found    ${sides[1]}`);
   }
 }
 
@@ -101,7 +101,7 @@ async function compareWithLibyaml(options: Options, libyaml: PythonReader): Prom
   for (const { name, documents: asked, differences, refusals } of others) {
     say(`${name}, asked about ${asked}: ${differences.count} read otherwise, ${refusals.count} refused`);
     show(differences);
-    show(refusals);
+    show(refusals, 5);
   }
   return count;
 }

@@ -1,17 +1,24 @@
 /** Where the documents come from: by grammar and mutation without an end, or all over an alphabet. */
 
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { Grammar } from "./grammar.ts";
 import { mutate, STRUCTURE } from "./mutation.ts";
 import { Random } from "./random.ts";
 
-/** Two thirds of them as the grammar has them, one changed. */
+/** Manifests as people write them. */
+const PUBLISHED = join(import.meta.dir, "../../test/registry/manifests");
+
+/** Two thirds of them as the grammar has them, one changed; and now and then a whole manifest, changed. */
 export function* randomDocuments(seed: number, count: number): Generator<string> {
   const random = new Random(seed);
   const grammar = new Grammar(random);
+  const published = readdirSync(PUBLISHED).map((name) => readFileSync(join(PUBLISHED, name), "utf8"));
   let other = "";
   for (let made = 0; made < count; made++) {
     const document = grammar.document();
-    yield random.once(3) ? mutate(document, other, random) : document;
+    if (random.once(50)) yield mutate(random.pick(published), document, random);
+    else yield random.once(3) ? mutate(document, other, random) : document;
     other = document;
   }
 }

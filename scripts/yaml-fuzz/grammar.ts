@@ -3,7 +3,7 @@
  * what decides is the structure.
  */
 
-import { ESCAPES, FLOW_WORDS, INSIDE_QUOTES, LINES, ODD, WORDS } from "./pieces.ts";
+import { ESCAPES, FLOW_WORDS, INSIDE_QUOTES, LINES, LONG, ODD, WORDS } from "./pieces.ts";
 import type { Random } from "./random.ts";
 
 /** One in so many pieces is an odd one. */
@@ -126,7 +126,8 @@ export class Grammar {
 
   scalar(words: readonly string[]): string {
     const { random } = this;
-    if (random.once(4)) return this.quoted("");
+    if (random.once(4)) return this.quoted(random.once(200) ? LONG : "");
+    if (random.once(500)) return LONG;
     const odd = this.odd();
     return random.once(2) ? random.pick(words) + odd : odd + random.pick(words);
   }
