@@ -10,7 +10,7 @@ import { LARGE_MANIFESTS } from "../scripts/yaml-fuzz/large.ts";
 import { readManifest, readManifestInSlices } from "../src/registry/manifest.ts";
 import { median, medianRatio, type Row } from "./row.ts";
 
-const ORDINARY = join(import.meta.dir, "../examples/capsules/orchestrator/murmur.yaml");
+const ORDINARY = join(import.meta.dir, "../test/registry/manifests/capsule.yaml");
 const READINGS_A_ROUND = 2000;
 
 export async function measureManifests({ rounds }: { readonly rounds: number }): Promise<Row[]> {

@@ -48,10 +48,12 @@ const HEAVY: Readonly<
   "the largest manifest, of empty lists": {
     archive: () => zipOf(`${GOOD}a: [${"[],".repeat(80_000)}`),
     told: /a bracket that is never closed/,
+    atOnce: true,
   },
   "the largest manifest, of mappings": {
     archive: () => zipOf(filled((index) => `k${index}: {a: [b, "c"], d: 'e'}\n`)),
     told: undefined,
+    atOnce: true,
   },
   "a directory of fifty thousand entries": {
     archive: () =>
