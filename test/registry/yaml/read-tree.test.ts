@@ -29,7 +29,19 @@ describe("a text is read", () => {
     ["", ""],
     ["# nothing\n", ""],
     ["--- # a\n", ""],
+    ["# nothing", ""],
     ["hello", "hello"],
+    ["a: b # c", { a: "b" }],
+    ["a: b #c\n#d", { a: "b" }],
+    ["a,b [c]: {d: }\n", { "a,b [c]": { d: "" } }],
+    ["a{b}, c]: d\n'e, f': g\n", { "a{b}, c]": "d", "e, f": "g" }],
+    ["[a?b, c:d?]", ["a?b", "c:d?"]],
+    ["a: |\n  b\n  \tc\n", { a: '"b\n\tc\n' }],
+    ["a: |\n  \n \n  b\n", { a: '"\n\nb\n' }],
+    [
+      String.raw`["\ud7ff", "\ue000", "\U0010ffff", "\uD7FF"]`,
+      ['"\ud7ff', '"\ue000', '"\u{10ffff}', '"\ud7ff'],
+    ],
     ["[]", []],
     ["{a: b}", { a: "b" }],
     ["a: b", { a: "b" }],
@@ -90,6 +102,16 @@ describe("a text is read", () => {
       expect(pauses).toBeGreaterThan(50);
     }
   });
+
+  test("with places to pause while the lines of a > block are joined", () => {
+    const pauses = ["|", ">"].map((sign) => {
+      let count = 0;
+      for (const work = readYamlTreeInSteps(`a: ${sign}\n${"  a\n".repeat(5000)}`); !work.next().done; )
+        count++;
+      return count;
+    });
+    expect(pauses[1]).toBeGreaterThan((pauses[0] ?? 0) + 50);
+  });
 });
 
 describe("a text is refused", () => {
@@ -110,7 +132,27 @@ describe("a text is refused", () => {
     ["a: b\n---\n", "more than one document (line 2)"],
     ["a: b\n...\n", "more than one document (line 2)"],
     ["---\n---\n", "more than one document (line 2)"],
+    ["...\n", "more than one document (line 1)"],
+    ["---a: b", "more than one document (line 1)"],
+    ["--- a", "text on the line of --- (line 1)"],
     ["a: [\n---\n]", "more than one document (line 2)"],
+    ["a:\n\n  [b]", "a text or a bracket on a later line than its key or dash (line 3)"],
+    ["a:\n# b\n  c", "a text or a bracket on a later line than its key or dash (line 3)"],
+    ["-\n  'a'", "a text or a bracket on a later line than its key or dash (line 2)"],
+    ["- a:\n   - |\n b: c\n", "a line that is indented deeper than its neighbours (line 3)"],
+    ['{"a":}', "a key without a colon and a space on its line (line 1)"],
+    ['{"a":, b: c}', "a key without a colon and a space on its line (line 1)"],
+    ["{a:}", "a colon before a bracket, a comma or a question mark (line 1)"],
+    ["[a:?b]", "a colon before a bracket, a comma or a question mark (line 1)"],
+    ["[a:, b]", "a colon before a bracket, a comma or a question mark (line 1)"],
+    ['a: "b"# c', "text behind a value (line 1)"],
+    ["a: [b]# c", "text behind a value (line 1)"],
+    ["a: \tb", "a tab outside of comments, quotes and blocks of text (line 1)"],
+    ["a: [\tb]", "a tab outside of comments, quotes and blocks of text (line 1)"],
+    ["a:\n  [b,\n\tc]", "a tab outside of comments, quotes and blocks of text (line 3)"],
+    [String.raw`a: "\ud800"`, "an escape that not every reader knows (line 1)"],
+    [String.raw`a: "\uDFFF"`, "an escape that not every reader knows (line 1)"],
+    ["\n\n\n# \ufeff", "the character U+FEFF is not allowed (line 4)"],
     ["a: *b", "an alias (*…) (line 1)"],
     ["- &a", "an anchor (&…) (line 1)"],
     ["{<<: a}", "a merge key (<<) (line 1)"],
