@@ -54,7 +54,8 @@ function largestManifest(): string {
 
 /** As many empty lists as a manifest has room for. */
 function emptyLists(): string {
-  const head = "name: subject\nversion: 1.0.0\ncapabilities: {containment: scoped}\ny: [";
+  const head =
+    "name: subject\nversion: 1.0.0\ncapabilities: {containment: scoped, filesystem: {scope: notes/a}}\ny: [";
   const room = Math.floor((LARGEST_MANIFEST_BYTES - head.length - 1) / 3);
   return `${head}${"[],".repeat(room)}]`;
 }
