@@ -68,10 +68,27 @@ export function redactSaid(text: string, secrets: readonly Secret[]): string {
 }
 
 const PERCENT_ENCODED = /%([2-7][0-9A-Fa-f])/g;
+/** How often a text is decoded: it may have been encoded more than once. */
+const MAX_DECODINGS = 4;
 
-/** The text with its percent-encoded ASCII decoded, and where each of its characters begins in the text; none where they are the same. */
-function withoutPercents(text: string): { readonly plain: string; readonly origin?: readonly number[] } {
-  if (text.search(PERCENT_ENCODED) < 0) return { plain: text };
+interface Decoded {
+  readonly plain: string;
+  /** Where each character of `plain` begins in the text; none where they are the same. */
+  readonly origin?: readonly number[];
+}
+
+/** The text with its percent-encoded ASCII decoded. */
+function withoutPercents(text: string): Decoded {
+  let decoded: Decoded = { plain: text };
+  for (let round = 0; round < MAX_DECODINGS && decoded.plain.search(PERCENT_ENCODED) >= 0; round++) {
+    const { plain, origin } = decodedOnce(decoded.plain);
+    const before = decoded.origin;
+    decoded = { plain, origin: before ? origin.map((at) => before[at] ?? text.length) : origin };
+  }
+  return decoded;
+}
+
+function decodedOnce(text: string): Required<Decoded> {
   const origin: number[] = [];
   let removed = 0;
   let copied = 0;

@@ -119,7 +119,9 @@ describe("redacting what a child says", () => {
     const upper = all.toUpperCase();
     const dots = APPROVAL.replaceAll(".", "%2E");
     const every = [...OPERATOR].map((c, at) => (at % 3 ? c : `%${c.charCodeAt(0).toString(16)}`)).join("");
-    for (const encoded of [all, upper, dots, every]) {
+    const twice = all.replaceAll("%", "%25");
+    const mixed = `${all.slice(0, 90)}${twice.slice(150)}`;
+    for (const encoded of [all, upper, dots, every, twice, mixed]) {
       expect(redactSaid(`100%, %41: ${encoded} %zz`, both)).toBe("100%, %41: <redacted> %zz");
     }
     expect(redactSaid("msc1%2eeyJ2IjoxLCJzaWQi%2Eabc&", [])).toBe("<redacted>&");
