@@ -9,6 +9,7 @@ import { harden } from "./harden.ts";
 import { announce, createDecisionLog, type DecisionLog } from "./log.ts";
 import { countRequest } from "./nursery.ts";
 import { describeOsError } from "./os-error.ts";
+import { defaultCeiling } from "./referee/bounds.ts";
 import { lowerManifest } from "./referee/envelope.ts";
 import { readManifestAside } from "./registry/manifest-reader.ts";
 import { Registry } from "./registry/registry.ts";
@@ -85,11 +86,6 @@ export function startDaemon(
   announce(`listening on 127.0.0.1:${port}`);
   announce(`machine ceiling ${limits.maxLiveCapsules} live capsules (--max-live-capsules)`);
   return { ok: true, daemon: { port, stop: () => stop(server, authority, log) } };
-}
-
-/** Start the daemon: "multiplies the host's core count by 8 and clamps the result to between 16 and 256". */
-export function defaultCeiling(cores: number): number {
-  return Math.min(256, Math.max(16, cores * 8));
 }
 
 function unresolvedHome(home: string | undefined): string {

@@ -6,7 +6,7 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { startDaemonProcess } from "../../examples/daemon-process.ts";
 import { version } from "../../package.json" with { type: "json" };
-import { defaultCeiling } from "../../src/daemon.ts";
+import { defaultCeiling } from "../../src/referee/bounds.ts";
 import { Caller, createHost, EXECUTABLE, spawns } from "../kit/host.ts";
 import { sleeper, startTokenOf, writeRecord } from "../kit/records.ts";
 
