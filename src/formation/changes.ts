@@ -34,7 +34,7 @@ export function changesOfAbsence(edge: UnresolvedEdge): Change[] {
     case "not-a-full-name":
       return change(drop);
     case "not-in-registry":
-      return change(drop, registryEdit("publishes", child, "publish"));
+      return change(drop, registryEdit("publishes", child, "publish-any"));
     case "unresolved":
       // Dropping the name would take the other versions with it.
       return change(

@@ -6,7 +6,7 @@ import type { Envelope } from "../referee/envelope.ts";
 /** An axis on which the child exceeds its parent. */
 export interface Exceeded {
   readonly axis: Axis;
-  /** At least one, in the child's order. */
+  /** At least one, in the child's order, each once. */
   readonly entries: readonly string[];
   /** The daemon's sentence for the first of them. */
   readonly error: string;
@@ -15,7 +15,7 @@ export interface Exceeded {
 /** Every axis on which the child exceeds its parent, in the order the daemon asks; empty where it would be granted. */
 export function exceeded(parent: Envelope, child: Envelope): readonly Exceeded[] {
   return AXES.flatMap((axis) => {
-    const entries = [...offending(axis, parent, child)];
+    const entries = [...new Set(offending(axis, parent, child))];
     const [first] = entries;
     return first === undefined ? [] : [{ axis, entries, error: refusal(axis, first, parent) }];
   });

@@ -90,9 +90,12 @@ const Edit = Type.Object(
       Type.Literal("cover"),
       Type.Literal("unset"),
       Type.Literal("publish"),
+      Type.Literal("publish-any"),
       Type.Literal("withdraw"),
     ]),
-    values: Type.Array(Type.String()),
+    values: Type.Array(Type.String(), {
+      description: "To drop or to list, the value to set, or a scope to cover; none for the other actions",
+    }),
   },
   closed,
 );

@@ -34,11 +34,13 @@ function editText(edit: Edit, axis: string): string {
     case "list":
       return `${where} would have to list ${values}`;
     case "cover":
-      return `${where} would have to be a directory with ${values} in it`;
+      return `${where} would have to be ${values} or a directory above it`;
     case "unset":
       return `${where} would have to go, for the whole workdir`;
     case "publish":
-      return `the registry: publish a sound ${entryText(capsule)}`;
+      return `the registry: publish a sound ${capsule}`;
+    case "publish-any":
+      return `the registry: publish a version of ${capsule}`;
     case "withdraw":
       return `the registry: take ${capsule} out`;
     default:

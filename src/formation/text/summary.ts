@@ -44,7 +44,10 @@ function boundText({ summary, limits }: Formation): string | undefined {
 function* chainLines({ summary, limits, capsules }: Formation, paint: Paint): Generator<string, void> {
   const { capsules: chain, exact } = summary.deepest_chain;
   const levels = chain.length - 1;
-  const bound = `--max-depth is ${limits.max_depth}`;
+  const bound =
+    levels > limits.max_depth
+      ? `--max-depth ${limits.max_depth} cuts it short`
+      : `--max-depth is ${limits.max_depth}`;
   yield paint(
     undefined,
     `Deepest chain of distinct capsules: ${exact ? "" : "at least "}${counted(levels, "level")}; ${bound}.`,
