@@ -2,7 +2,7 @@
 
 import { parseArtifactName } from "../registry/artifact-name.ts";
 import { Artifacts, type ArtifactsOptions, type ReadArtifact } from "./artifacts.ts";
-import { type AxisComparison, compareAxes, exceeded } from "./judge.ts";
+import { type AxisComparison, compareAxes, Judge } from "./judge.ts";
 
 /** Which two to compare, each as `<scope>/<name>@<version>`. */
 export interface PairRequest extends ArtifactsOptions {
@@ -43,6 +43,6 @@ function pairOf(parent: ReadArtifact, child: ReadArtifact): Pair {
     child: { capsule: child.capsule, sha256: child.sha256 },
     listed: name !== undefined && parent.held.spawnAllow.index.has(name),
     axes: compareAxes(parent.held, child.held),
-    error: exceeded(parent.held, child.held)[0]?.error,
+    error: new Judge().exceeded(parent.held, child.held)[0]?.error,
   };
 }

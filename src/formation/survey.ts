@@ -10,7 +10,7 @@ import { type ArtifactName, type Coordinates, parseArtifactName } from "../regis
 import { Artifacts, type ArtifactsOptions, capsuleOf, type ReadArtifact } from "./artifacts.ts";
 import { changesOfAbsence, changesOfRefusal } from "./changes.ts";
 import { markClosedCycles, treeOf } from "./graph.ts";
-import { exceeded } from "./judge.ts";
+import { Judge } from "./judge.ts";
 import { type Change, type Edge, FORMATION_FORMAT, type Formation, type UnresolvedEdge } from "./schema.ts";
 import { summarise } from "./summary.ts";
 
@@ -35,6 +35,7 @@ interface Running extends ReadArtifact {
 
 /** What was found on the way down. */
 interface Survey {
+  readonly judge: Judge;
   readonly running: Running[];
   readonly edges: Edge[];
   readonly changes: Change[];
@@ -58,7 +59,7 @@ export async function inspectFormation(request: FormationRequest): Promise<Forma
 }
 
 async function follow(artifacts: Artifacts, root: ReadArtifact, maxDepth: number): Promise<Survey> {
-  const survey: Survey = { running: [runningAt(root, 0)], edges: [], changes: [] };
+  const survey: Survey = { judge: new Judge(), running: [runningAt(root, 0)], edges: [], changes: [] };
   const known = new Set([root.capsule]);
   for (let depth = 0, level = survey.running; depth < maxDepth && level.length > 0; depth++) {
     await artifacts.read(listedBy(level, artifacts));
@@ -121,7 +122,7 @@ function* judgeName(
     }
     const child = { capsule: capsuleOf({ name, version }), ...resolution.artifact };
     const edge = { ...between, version, sha256: child.sha256 };
-    const axes = exceeded(parent.held, child.held);
+    const axes = survey.judge.exceeded(parent.held, child.held);
     const [first] = axes;
     if (!first) {
       survey.edges.push({ ...edge, verdict: "granted", closes_cycle: false });

@@ -66,16 +66,9 @@ export const AXES: readonly Axis[] = [
 /** Every axis on which the child exceeds its parent, in the order they are asked; empty where it is within. */
 export function excesses(parent: Envelope, child: Envelope): readonly Excess[] {
   return AXES.flatMap((axis) => {
-    const [entry] = offending(axis, parent, child);
+    const entry = axis.declares(child).find((declared) => !axis.covers(parent, declared));
     return entry === undefined ? [] : [{ key: axis.key, entry, error: refusal(axis, entry, parent) }];
   });
-}
-
-/** The child's declarations on one axis that its parent does not cover, looked for as they are asked for. */
-export function* offending(axis: Axis, parent: Envelope, child: Envelope): Generator<string, void> {
-  for (const entry of axis.declares(child)) {
-    if (!axis.covers(parent, entry)) yield entry;
-  }
 }
 
 /** What a caller hears of one declaration that its parent does not cover. */

@@ -2,8 +2,9 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { changesOfRefusal } from "../../src/formation/changes.ts";
 import { formationText } from "../../src/formation/index.ts";
-import { exceeded } from "../../src/formation/judge.ts";
+import { Judge } from "../../src/formation/judge.ts";
 import type { Edit } from "../../src/formation/schema.ts";
+import type { Envelope } from "../../src/referee/envelope.ts";
 import { AXES } from "../../src/referee/axes.ts";
 import { CONTAINMENT_CLASSES, type Containment } from "../../src/registry/containment.ts";
 import type { Manifest } from "../../src/registry/manifest.ts";
@@ -68,6 +69,8 @@ function edited(before: Manifest, { key, action, values }: Edit): Manifest {
       throw new Error(`not an edit of a manifest: ${action}`);
   }
 }
+
+const exceeded = (parent: Envelope, child: Envelope) => new Judge().exceeded(parent, child);
 
 describe("what to change", () => {
   test("each edit alone mends its axis and opens no other; what narrows comes first", () => {

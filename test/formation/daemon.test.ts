@@ -46,7 +46,7 @@ const declared: fc.Arbitrary<Declared> = fc.record(
     peer_fetch: fc.record({ allow: network }),
     shell: fc.record({ allow: list("git", "jq", "two words") }),
     spawn: fc.record({ allow: list(...NAMES, "local/absent", "no-full-name") }),
-    env: fc.record({ allow: list("HOME", "${TOKEN}") }),
+    env: fc.record({ allow: list("HOME", "$TOKEN") }),
     filesystem: fc.record(
       {
         scope: fc.constantFrom("notes", "notes/in", "other/../notes", "/etc", ".."),

@@ -164,7 +164,11 @@ describe("the tree", () => {
     const formation = await registry.inspect("local/root@1.0.0");
     for (const colour of [false, true]) {
       const text = [...formationText(formation, { colour })].join("\n");
-      const bare = colour ? text.replace(/\u001b\[(?:\d+)m/g, "") : text;
+      const bare = ["31", "32", "33", "1", "2", "0"].reduce(
+        (left, code) => left.replaceAll(`\u001b[${code}m`, ""),
+        text,
+      );
+      expect(bare !== text).toBe(colour);
       expect(bare).not.toMatch(/[^\P{C}\n]/u);
       expect(bare).toContain("\\u001b[31mx\\u0007\\n\\u202e");
     }

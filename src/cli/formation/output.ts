@@ -10,6 +10,8 @@ const CHUNK_CHARACTERS = 64 * 1024;
  * @returns the OS error, if there was one; a reader that went away is none
  */
 export async function writeAll(lines: Iterable<string>): Promise<string | undefined> {
+  // The stream tells of an error twice; the callback's is the one that is looked at.
+  process.stdout.on("error", () => {});
   try {
     let chunk = "";
     for (const line of lines) {
@@ -27,11 +29,6 @@ export async function writeAll(lines: Iterable<string>): Promise<string | undefi
 
 function write(chunk: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    process.stdout.once("error", reject);
-    process.stdout.write(chunk, (error) => {
-      process.stdout.off("error", reject);
-      if (error) reject(error);
-      else resolve();
-    });
+    process.stdout.write(chunk, (error) => (error ? reject(error) : resolve()));
   });
 }
