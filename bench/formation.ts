@@ -1,7 +1,7 @@
 /**
  * `npm run bench:formation`: how long a look at a formation takes, on registries that are made for it and taken away.
  *
- * Prints for each the median of five whole runs of the command, at the default depth of 3, from its start to its end.
+ * Prints for each the median of a few whole runs of the command, at the default depth of 3, from its start to its end.
  * The wall time must be seen on an otherwise idle machine; the processor time holds on a shared one too.
  */
 
@@ -11,10 +11,10 @@ import { join } from "node:path";
 import { packCapsule, publishArchive } from "../examples/publish.ts";
 import { median } from "./row.ts";
 
-const RUNS = 5;
 const COMMAND = join(import.meta.dir, "../src/cli/formation/main.ts");
 
 interface Subject {
+  readonly runs: number;
   readonly what: string;
   /** Whom each capsule lists; the first one is the root. */
   readonly lists: readonly (readonly number[])[];
@@ -30,12 +30,14 @@ const next = (capsule: number) => ALL.slice(0, EDGES).map((edge) => (capsule + e
 const group = (capsule: number) => ALL.slice(0, EDGES).map((edge) => capsule - (capsule % EDGES) + edge);
 
 const SUBJECTS: readonly Subject[] = [
-  { what: "1,000 capsules, 10 edges each, spread", lists: ALL.map(next) },
+  { runs: 5, what: "1,000 capsules, 10 edges each, spread", lists: ALL.map(next) },
   {
+    runs: 5,
     what: "the same below a root that lists them all, in groups that start each other",
     lists: rooted(group),
   },
-  { what: "the same, spread, so that nearly every pair is refused", lists: rooted(next) },
+  { runs: 5, what: "the same, spread, so that nearly every pair is refused", lists: rooted(next) },
+  { runs: 1, what: "1,000 capsules that all list each other", lists: rooted(() => ALL) },
 ];
 
 const directory = mkdtempSync(join(tmpdir(), "mur-roost-bench-"));
@@ -44,7 +46,7 @@ try {
     const registry = join(directory, String(index));
     await publish(registry, subject);
     const runs: Run[] = [];
-    while (runs.length < RUNS) runs.push(await look(registry));
+    while (runs.length < subject.runs) runs.push(await look(registry));
     const wall = median(runs.map(({ wallMs }) => wallMs));
     const processor = median(runs.map(({ processorMs }) => processorMs));
     process.stdout.write(

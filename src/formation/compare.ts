@@ -9,6 +9,7 @@ export interface EdgeChange {
   readonly now: Edge | undefined;
 }
 
+/** What changed from an earlier formation to a later one. */
 export interface FormationChanges {
   /** The two roots, where they differ. */
   readonly root: { readonly before: string; readonly now: string } | undefined;
@@ -22,6 +23,7 @@ export interface FormationChanges {
   readonly otherBytes: readonly { readonly capsule: string; readonly before: string; readonly now: string }[];
 }
 
+/** An earlier formation, or why the text is none. */
 export type EarlierReading =
   | { readonly ok: true; readonly formation: Formation }
   /** What is wrong with the text, to follow the file's name. */
@@ -57,6 +59,7 @@ export function compareFormations(before: Formation, now: Formation): FormationC
   };
 }
 
+/** Whether there is no change at all. */
 export function isUnchanged(changes: FormationChanges): boolean {
   const { root, newlyGranted, noLongerGranted, refusedOtherwise, otherBytes } = changes;
   const lists = [newlyGranted, noLongerGranted, refusedOtherwise, otherBytes];

@@ -10,6 +10,7 @@ export interface PairRequest extends ArtifactsOptions {
   readonly child: string;
 }
 
+/** Two capsules side by side, and what the daemon would say of the second as a child of the first. */
 export interface Pair {
   readonly parent: { readonly capsule: string; readonly sha256: string };
   readonly child: { readonly capsule: string; readonly sha256: string };
@@ -21,6 +22,7 @@ export interface Pair {
   readonly error: string | undefined;
 }
 
+/** The pair, or why there is none. */
 export type PairReading =
   | { readonly ok: true; readonly pair: Pair }
   /** One of the two cannot be read: one sentence. */

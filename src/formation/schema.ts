@@ -166,16 +166,25 @@ export const Formation = Type.Object(
   closed,
 );
 
+/** A whole formation as plain JSON: what `--format json` prints, and what `docs/formation.schema.json` describes. */
 export type Formation = Static<typeof Formation>;
+/** One listed name in one version, or without one where there is none: what the daemon says of parent and child. */
 export type Edge = Static<typeof Edge>;
+/** The daemon would grant it, as far as the two artifacts decide. */
 export type GrantedEdge = Static<typeof Granted>;
+/** The envelope refuses it, on at least one axis. */
 export type RefusedEdge = Static<typeof Refused>;
 /** The child is not there, or the registry cannot resolve it. */
 export type UnresolvedEdge = Exclude<Edge, GrantedEdge | RefusedEdge>;
+/** A capsule that can run in the formation. */
 export type Capsule = Static<typeof Capsule>;
+/** One edit of a manifest, or of the registry. */
 export type Edit = Static<typeof Edit>;
+/** What would mend one axis of one edge: each edit alone, what narrows first. */
 export type Change = Static<typeof Change>;
+/** The figures of a formation. */
 export type Summary = Static<typeof Summary>;
+/** An axis on which a child exceeds its parent, with every entry that does. */
 export type ExceededAxis = Static<typeof ExceededAxis>;
 
 /** `local/worker@1.0.0`, or the listed name alone where there is no version to name. */

@@ -22,6 +22,7 @@ export interface FormationRequest extends ArtifactsOptions {
   readonly limits?: Partial<Limits>;
 }
 
+/** The formation, or why there is none. */
 export type FormationReading =
   | { readonly ok: true; readonly formation: Formation }
   /** The root cannot be read: one sentence. */
