@@ -31,7 +31,7 @@ interface Shown {
 }
 
 function shownIn(text: string): Shown[] {
-  const pairs = /```sh\n((?:npm run formation .*\n)+)```\n\n```(?:text|mermaid)\n([^]*?)```\n/g;
+  const pairs = /```sh\n((?:npm run formation .*\n)+)```\n\n```(?:text|mermaid)\n([\s\S]*?)```\n/g;
   return [...text.matchAll(pairs)].map(([, commands = "", output = ""]) => ({ commands, output }));
 }
 
@@ -66,7 +66,7 @@ describe("docs/formation.md", () => {
   });
 
   test("its program runs, and prints the tree that it shows", async () => {
-    const [, program = ""] = /```ts\n([^]*?)```\n/.exec(PAGE) ?? [];
+    const [, program = ""] = /```ts\n([\s\S]*?)```\n/.exec(PAGE) ?? [];
     const entry = join(ROOT, "src/formation/index.ts");
     const runnable = program.replace("mur-roost/formation", entry).replace("/srv/registry", registry.path);
     const child = Bun.spawnSync([process.execPath, "-e", runnable]);
