@@ -8,7 +8,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packCapsule, publishArchive } from "../examples/publish.ts";
+import { packCapsule, publishArchive } from "../test/kit/publish.ts";
 import { median } from "./row.ts";
 
 const COMMAND = join(import.meta.dir, "../src/cli/formation/main.ts");

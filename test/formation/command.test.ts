@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { closeSync, openSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseFormation } from "../../src/formation/index.ts";
 import { formationUsage, readFormationFlags } from "../../src/cli/formation/flags.ts";
+import { parseFormation } from "../../src/formation/index.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 import { shared } from "../kit/shared.ts";
 import { spawns, testRegistry } from "./kit.ts";

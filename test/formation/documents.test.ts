@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { packCapsule } from "../../examples/publish.ts";
+import { packCapsule } from "../kit/publish.ts";
 import { shared } from "../kit/shared.ts";
 import { testRegistry } from "./kit.ts";
 

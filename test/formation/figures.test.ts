@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { deepestChain } from "../../src/formation/chain.ts";
-import { componentsOf, type Graph, treeOf, markClosedCycles, graphOf } from "../../src/formation/graph.ts";
+import { componentsOf, type Graph, graphOf, markClosedCycles, treeOf } from "../../src/formation/graph.ts";
 import type { Edge } from "../../src/formation/schema.ts";
 import { liveAtWorst } from "../../src/formation/worst.ts";
 import type { Limits } from "../../src/referee/bounds.ts";

@@ -2,11 +2,11 @@
 
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { packCapsule, publishArchive } from "../../examples/publish.ts";
 import { type Formation, formationText, inspectFormation } from "../../src/formation/index.ts";
 import type { FormationRequest } from "../../src/formation/survey.ts";
 import { type Envelope, lowerManifest } from "../../src/referee/envelope.ts";
 import type { Manifest } from "../../src/registry/manifest.ts";
+import { packCapsule, publishArchive } from "../kit/publish.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 /** What a test says of a capsule; the keys stand under `capabilities`, but for `artifacts`. */
