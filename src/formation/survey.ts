@@ -74,7 +74,7 @@ async function follow(artifacts: Artifacts, root: ReadArtifact, maxDepth: number
         }
       }
     }
-    survey.running.push(...below);
+    for (const capsule of below) survey.running.push(capsule);
     level = below;
   }
   return survey;

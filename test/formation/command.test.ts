@@ -177,6 +177,27 @@ describe("bad input is one clear sentence, with exit status 2", () => {
     expect(await run("local/huge@1.0.0")).toEqual({ status: 2, stdout: "", stderr: `formation: ${fault}\n` });
   });
 
+  test("a registry that changes meanwhile", async () => {
+    using moving = testRegistry();
+    const names = Array.from({ length: 12 }, (_, index) => `local/c${index}`);
+    await moving.publish(ROOT, spawns(...names));
+    let ended = 0;
+    const runs = Array.from({ length: 4 }, async () => {
+      const run = await formation([ROOT, "--registry-path", moving.path, "--format", "json"]);
+      ended++;
+      return run;
+    });
+    for (let turn = 0; ended < runs.length; turn++) {
+      const name = names[turn % names.length] ?? "";
+      if (turn % 3 === 0) moving.remove(name);
+      else await moving.publish(`${name}@1.0.0`, { shell: { allow: turn % 2 ? ["git"] : [] } });
+      await new Promise((next) => setImmediate(next));
+    }
+    for (const { status, stdout, stderr } of await Promise.all(runs)) {
+      expect([status <= 1, stderr, parseFormation(stdout).ok]).toEqual([true, "", true]);
+    }
+  });
+
   test.each([
     [[], "name the capsule to start at, SCOPE/NAME@VERSION"],
     [["--max-dep", "3", ROOT], "unknown argument: --max-dep"],

@@ -68,7 +68,7 @@ function* namesLines({ capsules, limits }: Formation, paint: Paint): Generator<s
     undefined,
     `Distinct names that a capsule lists; --max-concurrent is ${limits.max_concurrent}:`,
   );
-  const width = Math.max(...listing.map(({ names }) => String(names).length));
+  const width = listing.reduce((widest, { names }) => Math.max(widest, String(names).length), 0);
   for (const { capsule, names } of listing) {
     const more = names > limits.max_concurrent ? "  (not all at once)" : "";
     yield paint(undefined, `  ${String(names).padStart(width)}  ${capsule}${more}`);

@@ -65,7 +65,7 @@ function* rowsOf(formation: Formation, tree: Tree): Generator<Row, void> {
     };
     if (child === undefined || !isItsPlace) continue;
     drawn.add(child);
-    pending.push(...childrenOf(tree, child, inner));
+    for (const one of childrenOf(tree, child, inner)) pending.push(one);
   }
 }
 
