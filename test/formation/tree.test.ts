@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { formationText } from "../../src/formation/index.ts";
-import { spawns, testRegistry, treeText } from "./kit.ts";
+import { parts, spawns, testRegistry, treeText } from "./kit.ts";
 
 describe("the tree", () => {
   test("names every axis and every entry of a refusal, and what is not there", async () => {
@@ -142,6 +142,28 @@ describe("the tree", () => {
       `│     registry error for 'local/b/1.0.0': ${zip}.sha256 names another hash than`,
     );
     expect(last).toBe("└── local/c@1.0.0    granted");
+  });
+
+  test("judges what the platform would be given", async () => {
+    using registry = testRegistry();
+    await registry.publish("local/root@1.0.0", spawns("local/a", "local/b"));
+    const onlyFor = async (capsule: string, platform: string) => {
+      const [name, version] = parts(capsule);
+      await registry.publish(capsule, { shell: { allow: ["git"] } });
+      const base = join(registry.path, name, version, `${name.slice("local/".length)}-${version}`);
+      renameSync(`${base}.mur.zip`, `${base}-${platform}.mur.zip`);
+      renameSync(`${base}.sha256`, `${base}-${platform}.sha256`);
+    };
+    await onlyFor("local/a@1.0.0", "darwin-aarch64");
+    await onlyFor("local/b@1.0.0", "darwin-aarch64");
+    await registry.publish("local/a@1.0.0");
+    const verdicts = async (platform: string) => {
+      const formation = await registry.inspect("local/root@1.0.0", { platform });
+      expect(formation.platform).toBe(platform);
+      return formation.edges.map(({ verdict }) => verdict);
+    };
+    expect(await verdicts("darwin-aarch64")).toEqual(["refused", "refused"]);
+    expect(await verdicts("linux-x86_64")).toEqual(["granted", "unresolved"]);
   });
 
   test("names a directory that cannot be listed", async () => {
