@@ -1,15 +1,9 @@
 /**
  * `mur-roost/formation`: what a whole formation would be granted, before anything runs.
  *
- * ```ts
- * import { inspectFormation, isWhollyGranted } from "mur-roost/formation";
- *
- * const reading = await inspectFormation({ root: "local/orchestrator@1.0.0", registryPath: "/srv/registry" });
- * if (!reading.ok) throw new Error(reading.fault);
- * for (const edge of reading.formation.edges) console.log(edge.parent, edge.name, edge.verdict);
- * ```
- *
- * The verdicts come from the code that the daemon judges with. Nothing here starts anything, asks a daemon or writes.
+ * `inspectFormation` follows one capsule's `capabilities.spawn.allow` through a registry; `inspectPair` puts two capsules
+ * side by side; `compareFormations` says what changed. The verdicts come from the code that the daemon judges with. Nothing
+ * here starts anything, asks a daemon or writes.
  */
 
 import type { FormationChanges } from "./compare.ts";
