@@ -34,7 +34,8 @@ interface Run {
 async function formation(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
   const child = Bun.spawn([process.execPath, MAIN, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { HOME: registry.path, ...env },
+    // Without a home, Bun would keep what it transpiled in the current folder.
+    env: { HOME: registry.path, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0", ...env },
   });
   const [stdout, stderr, status] = await Promise.all([
     child.stdout.text(),

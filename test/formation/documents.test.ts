@@ -41,7 +41,7 @@ function printed(commands: string): string {
   const script = commands.replaceAll("npm run formation -s --", program);
   const { stdout, stderr } = Bun.spawnSync(["sh", "-c", script], {
     cwd: registry.path,
-    env: { REGISTRY: registry.path },
+    env: { REGISTRY: registry.path, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
   });
   expect(stderr.toString()).toBe("");
   return stdout.toString();
