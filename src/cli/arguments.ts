@@ -34,17 +34,22 @@ export function unknownArgument(argument: string): ArgumentFault {
   return new ArgumentFault(`unknown argument: ${printable(argument)}`);
 }
 
+/** A value that its flag does not take; `why` goes on about the flag. */
+export function invalid(name: string, why: string): ArgumentFault {
+  return new ArgumentFault(`invalid --${name}: ${why}`);
+}
+
 /** @throws ArgumentFault */
 export function wholeNumber(name: string, value: string, max = MAX_WHOLE_NUMBER): number {
   const number = /^[0-9]{1,20}$/.test(value) ? Number(value) : Number.NaN;
   if (number <= max) return number;
-  throw new ArgumentFault(`--${name} takes a whole number from 0 to ${max}, not '${printable(value)}'`);
+  throw invalid(name, `it takes a whole number from 0 to ${max}, not '${printable(value)}'`);
 }
 
 /** @throws ArgumentFault */
 export function nonEmpty(name: string, value: string): string {
   if (value !== "") return value;
-  throw new ArgumentFault(`--${name} must not be empty`);
+  throw invalid(name, "it must not be empty");
 }
 
 /** @throws ArgumentFault where nothing follows */

@@ -7,7 +7,7 @@ import { type ArgsDef, defineCommand } from "citty";
 import { printable } from "../printable.ts";
 import { DEFAULT_LIMITS } from "../referee/bounds.ts";
 import { type ArtifactName, parseArtifactName } from "../registry/artifact-name.ts";
-import { ArgumentFault, nonEmpty, splitArgument, takeValue, wholeNumber } from "./arguments.ts";
+import { ArgumentFault, invalid, nonEmpty, splitArgument, takeValue, wholeNumber } from "./arguments.ts";
 
 /** The flags as they were given; what has a default that depends on the host is absent unless it was given. */
 export interface Flags {
@@ -133,7 +133,8 @@ function scan(argv: readonly string[]): FlagsReading {
 function fullName(name: string, value: string): ArtifactName {
   const parsed = parseArtifactName(value);
   if (parsed !== undefined) return parsed;
-  throw new ArgumentFault(
-    `--${name} takes one capsule full name, <scope>/<name>, not '${printable(value)}'; repeat the flag per name`,
+  throw invalid(
+    name,
+    `it takes one capsule full name, <scope>/<name>, not '${printable(value)}'; repeat the flag per name`,
   );
 }

@@ -7,7 +7,7 @@ import {
   parseArtifactName,
   parseArtifactVersion,
 } from "../registry/artifact-name.ts";
-import { readManifest } from "../registry/manifest.ts";
+import { readManifestInSlices } from "../registry/manifest.ts";
 import { platformName } from "../registry/platform.ts";
 import { Registry, type Resolution } from "../registry/registry.ts";
 import { listVersions, type VersionListing } from "../registry/versions.ts";
@@ -50,7 +50,7 @@ export class Artifacts {
       path: registryPath,
       platform,
       capacity: 0,
-      readManifest,
+      readManifest: readManifestInSlices,
       lower: lowerManifest,
     });
   }

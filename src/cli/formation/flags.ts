@@ -5,6 +5,7 @@ import { DEFAULT_LIMITS, type Limits } from "../../referee/bounds.ts";
 import { PLATFORMS } from "../../registry/platform.ts";
 import {
   ArgumentFault,
+  invalid,
   nonEmpty,
   splitArgument,
   takeValue,
@@ -157,7 +158,7 @@ function secondOf(rest: string[]): string {
 
 function oneOf<T extends string>(name: string, value: string, known: readonly T[]): T {
   const found = known.find((one) => one === value);
-  if (found === undefined) throw new ArgumentFault(`--${name} takes one of ${known.join(", ")}`);
+  if (found === undefined) throw invalid(name, `it takes one of ${known.join(", ")}`);
   return found;
 }
 
