@@ -7,7 +7,7 @@
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { compile } from "../examples/compile.ts";
+import { compile } from "../test/kit/compile-program.ts";
 import { delegateOnce, delegating } from "./soak/delegating.ts";
 import { openDescriptors, openSoakHost, type SoakHost } from "./soak/host.ts";
 

@@ -3,8 +3,8 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startDaemonProcess } from "../../examples/daemon-process.ts";
-import { packCapsule, publishArchive } from "../../examples/publish.ts";
+import { startDaemonProcess } from "../../test/kit/daemon-process.ts";
+import { packCapsule, publishArchive } from "../../test/kit/publish.ts";
 import {
   canDelegate,
   type DelegatingSession,

@@ -163,6 +163,7 @@ export async function reported(watching: Watching, verdict: Verdict): Promise<Cl
   const answer = await readAnswer(child.records.value.descriptor, {
     runtime: session.directories.runtime.descriptor,
     delegationId: identity.delegationId,
+    secrets: child.secrets,
   });
   const { status, durationMs, detail } = { ...record, ...(verdict.detail && { detail: verdict.detail }) };
   return {

@@ -49,7 +49,7 @@ export function durationOf({ session, child }: Measured): number {
 export function recordOf(watching: Measured & Pick<Watching, "identity">): CompletionRecord | undefined {
   const { child, identity } = watching;
   return child.records.ok
-    ? readRecord(child.records.value.descriptor, identity, durationOf(watching))
+    ? readRecord(child.records.value.descriptor, identity, durationOf(watching), child.secrets)
     : undefined;
 }
 

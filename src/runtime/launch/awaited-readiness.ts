@@ -1,5 +1,6 @@
 /** Waiting for a child's first line, which says that it is ready. */
 
+import type { SpawnApproval } from "../client.ts";
 import { within } from "../clock.ts";
 import { parseReadiness, type Readiness } from "../contract/readiness.ts";
 import { fault, ok, type Result } from "../result.ts";
@@ -17,11 +18,12 @@ const EXIT_FOLLOWS_MS = 5_000;
 interface Waiting {
   readonly session: RegisteredSession;
   readonly asked: LaunchRequest;
+  readonly approval: SpawnApproval;
 }
 
 /** Comes back with what the line says, or with why there is none that counts; the child is the caller's to end then. */
 export async function awaitReadiness(
-  { session, asked }: Waiting,
+  { session, asked, approval }: Waiting,
   process: ChildProcess,
 ): Promise<Result<Readiness, Failed>> {
   const giveUp = abortOf(asked.signal);
@@ -45,7 +47,7 @@ export async function awaitReadiness(
     const how = exit === "late" ? "it closed its standard output" : `it ended (${describeExit(exit.value)})`;
     return fault(failed("ended", asked, `${how} without a first line`));
   }
-  const readiness = parseReadiness(first.value.text);
+  const readiness = parseReadiness(first.value.text, approval.approval);
   if (!readiness.ok) {
     return fault(failed(readiness.fault.kind, asked, `its first line ${readiness.fault.why}`));
   }

@@ -1,5 +1,6 @@
 /** Why a launch came to nothing. */
 
+import { printable } from "../../printable.ts";
 import type { LaunchFailureCause, LaunchOutcome, LaunchRequest } from "./outcome.ts";
 
 export interface Failed {
@@ -9,7 +10,8 @@ export interface Failed {
 
 /** @param why follows a mention of the child */
 export function failed(cause: LaunchFailureCause, { name, version }: LaunchRequest, why: string): Failed {
-  return { cause, message: `could not launch ${name}@${version}: ${why}` };
+  // What a store or a system says of itself may quote anything.
+  return { cause, message: printable(`could not launch ${name}@${version}: ${why}`) };
 }
 
 export function canceled(asked: LaunchRequest): Failed {

@@ -11,6 +11,7 @@ import { bareName } from "../../registry/artifact-name.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
 import { childCommand } from "../contract/arguments.ts";
 import { childEnvironment } from "../contract/environment.ts";
+import type { Readiness } from "../contract/readiness.ts";
 import type { ChildDirectory } from "../directories.ts";
 import { newId } from "../identifiers.ts";
 import { openLifeline, type ParentLifeline } from "../lifeline/parent.ts";
@@ -22,10 +23,10 @@ import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
 import { awaitReadiness } from "./awaited-readiness.ts";
 import { withoutThrowing } from "./callbacks.ts";
 import { CHILD_LIFELINE, type ChildProcess, startProcess } from "./child-process.ts";
-import { holdChildRecords } from "./child-records.ts";
+import { findChildRecords } from "./child-records.ts";
 import { endAll } from "./ending.ts";
 import { canceled, type Failed, failed, failure } from "./failure.ts";
-import type { LaunchOutcome, LaunchRequest } from "./outcome.ts";
+import type { LaunchedChild, LaunchOutcome, LaunchRequest } from "./outcome.ts";
 
 /** Everything a step of one launch looks at. */
 interface Launch {
@@ -185,8 +186,8 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
 }
 
 async function ready(launch: Launch, folder: ChildDirectory, started: Started): Promise<LaunchOutcome> {
-  const { session, asked } = launch;
-  const { process, delegationId, copy } = started;
+  const { session } = launch;
+  const { process } = started;
   let launched = false;
   const end = async () => {
     process.quieten();
@@ -194,48 +195,64 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
   };
   try {
     const readiness = await awaitReadiness(launch, process);
-    if (!readiness.ok) {
-      await end();
-      const { cause, message } = readiness.fault;
-      // Of a child that was given up there is nothing to explain: the end of its pipe is not waited for.
-      const lines = cause === "canceled" ? [] : await process.lastStderrLines();
-      const words = lines.length === 0 ? "" : `\nlast lines of its standard error:\n${lines.join("\n")}`;
-      return {
-        kind: "failed",
-        failure: { cause, message: `${message}${words}`, started: { delegationId, workdir: folder.path } },
-      };
+    if (readiness.ok) {
+      const child = launchedChild(launch, folder, started, readiness.value);
+      launched = true;
+      return { kind: "launched", child };
     }
-    const { sessionId, door, operatorToken, recordsDirectory } = readiness.value;
-    const records = holdChildRecords(session.directories.home, recordsDirectory, sessionId);
-    process.share(operatorToken ? [operatorToken] : []);
-    launched = true;
-    return {
-      kind: "launched",
-      child: {
-        delegationId,
-        name: asked.name,
-        version: asked.version,
-        sessionId,
-        door,
-        operatorToken,
-        workdir: folder,
-        records,
-        copy,
-        pid: process.pid,
-        readyAt: session.clock.elapsed(),
-        exited: process.exited,
-        lastStderrLines: process.lastStderrLines,
-        signal: process.signal,
-        release() {
-          folder.close();
-          if (records.ok) records.value.close();
-        },
-      },
-    };
+    await end();
+    const { cause, message } = readiness.fault;
+    // Of a child that was given up there is nothing to explain: the end of its pipe is not waited for.
+    const lastLines = cause === "canceled" ? [] : await process.lastStderrLines();
+    const kept = { delegationId: started.delegationId, workdir: folder.path };
+    return { kind: "failed", failure: { cause, message, lastLines, started: kept } };
   } finally {
     if (!launched) {
       await end();
       folder.close();
     }
   }
+}
+
+function launchedChild(
+  { session, asked, approval }: Launch,
+  folder: ChildDirectory,
+  { process, delegationId, copy }: Started,
+  { sessionId, door, operatorToken, recordsDirectory }: Readiness,
+): LaunchedChild {
+  const own = operatorToken ? [operatorToken] : [];
+  const secrets = [approval.approval, ...own];
+  const records = findChildRecords({
+    home: session.directories.home,
+    homeAsGiven: session.environment.HOME,
+    workdir: folder.path,
+    sessionId,
+    reported: recordsDirectory,
+    secrets,
+  });
+  void process.exited.then(records.lookAgain);
+  process.share(own);
+  return {
+    delegationId,
+    name: asked.name,
+    version: asked.version,
+    sessionId,
+    door,
+    operatorToken,
+    secrets,
+    workdir: folder,
+    get records() {
+      return records.found;
+    },
+    copy,
+    pid: process.pid,
+    readyAt: session.clock.elapsed(),
+    exited: process.exited,
+    lastStderrLines: process.lastStderrLines,
+    signal: process.signal,
+    release() {
+      folder.close();
+      records.close();
+    },
+  };
 }

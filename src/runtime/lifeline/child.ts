@@ -33,12 +33,19 @@ export function holdLifeline(environment: Environment): Result<HeldLifeline | un
   if (text === "") return ok(undefined);
   const noCalls = whyNoCalls();
   if (noCalls !== undefined) return refused(`this process may not call the C library (${noCalls})`);
-  const descriptor = /^\d{1,9}$/.test(text) ? Number(text) : -1;
-  if (descriptor < 3) return refused("it is not a number of 3 or above");
-  const why = whyNoReadEnd(descriptor);
-  if (why) return refused(`descriptor ${descriptor} ${why}`);
+  const end = readEndIn(text);
+  if (!end.ok) return refused(end.fault);
+  const descriptor = end.value;
   if (!setCloseOnExec(descriptor).ok) return refused(`descriptor ${descriptor} cannot be made close-on-exec`);
   return ok(hold(descriptor));
+}
+
+/** The number of an open pipe's read end, 3 or above. The fault is a phrase: `descriptor 7 is not open`. */
+export function readEndIn(text: string): Result<number, string> {
+  const descriptor = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+  if (descriptor < 3) return fault("it is not a number of 3 or above");
+  const why = whyNoReadEnd(descriptor);
+  return why === undefined ? ok(descriptor) : fault(`descriptor ${descriptor} ${why}`);
 }
 
 function refused(why: string): Result<never, StartRefusal> {
