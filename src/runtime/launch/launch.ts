@@ -11,7 +11,6 @@ import { bareName } from "../../registry/artifact-name.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
 import { childCommand } from "../contract/arguments.ts";
 import { childEnvironment } from "../contract/environment.ts";
-import type { Readiness } from "../contract/readiness.ts";
 import type { ChildDirectory } from "../directories.ts";
 import { newId } from "../identifiers.ts";
 import { openLifeline, type ParentLifeline } from "../lifeline/parent.ts";
@@ -22,11 +21,11 @@ import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
 import { awaitReadiness } from "./awaited-readiness.ts";
 import { withoutThrowing } from "./callbacks.ts";
-import { CHILD_LIFELINE, type ChildProcess, startProcess } from "./child-process.ts";
-import { findChildRecords } from "./child-records.ts";
+import { CHILD_LIFELINE, startProcess } from "./child-process.ts";
 import { endAll } from "./ending.ts";
 import { canceled, type Failed, failed, failure } from "./failure.ts";
-import type { LaunchedChild, LaunchOutcome, LaunchRequest } from "./outcome.ts";
+import { launchedChild, type Started } from "./launched-child.ts";
+import type { LaunchOutcome, LaunchRequest } from "./outcome.ts";
 
 /** Everything a step of one launch looks at. */
 interface Launch {
@@ -130,12 +129,6 @@ function copyWorkdir(
   });
 }
 
-interface Started {
-  readonly process: ChildProcess;
-  readonly delegationId: string;
-  readonly copy: WorkdirSnapshot | undefined;
-}
-
 async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Result<Started, Failed>> {
   const { session, asked, approval, manifest, lifeline } = launch;
   let copy: WorkdirSnapshot | undefined;
@@ -212,47 +205,4 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
       folder.close();
     }
   }
-}
-
-function launchedChild(
-  { session, asked, approval }: Launch,
-  folder: ChildDirectory,
-  { process, delegationId, copy }: Started,
-  { sessionId, door, operatorToken, recordsDirectory }: Readiness,
-): LaunchedChild {
-  const own = operatorToken ? [operatorToken] : [];
-  const secrets = [approval.approval, ...own];
-  const records = findChildRecords({
-    home: session.directories.home,
-    homeAsGiven: session.environment.HOME,
-    workdir: folder.path,
-    sessionId,
-    reported: recordsDirectory,
-    secrets,
-  });
-  void process.exited.then(records.lookAgain);
-  process.share(own);
-  return {
-    delegationId,
-    name: asked.name,
-    version: asked.version,
-    sessionId,
-    door,
-    operatorToken,
-    secrets,
-    workdir: folder,
-    get records() {
-      return records.found;
-    },
-    copy,
-    pid: process.pid,
-    readyAt: session.clock.elapsed(),
-    exited: process.exited,
-    lastStderrLines: process.lastStderrLines,
-    signal: process.signal,
-    release() {
-      folder.close();
-      records.close();
-    },
-  };
 }
