@@ -79,7 +79,7 @@ export type {
   LaunchRequest,
 } from "./launch/outcome.ts";
 export { type HeldLifeline, holdLifeline } from "./lifeline/child.ts";
-export { type Ending, endWithSpawner } from "./lifeline/follow.ts";
+export { type EndedBy, type Ending, endWithSpawner, type Followed } from "./lifeline/follow.ts";
 export type { RuntimeManifest } from "./manifest.ts";
 export type { Output } from "./output.ts";
 export { describeRefusal, type Result, type StartRefusal } from "./result.ts";

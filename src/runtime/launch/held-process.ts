@@ -134,6 +134,8 @@ function lost(pid: number): ExitStatus {
 }
 
 function unreaped(pid: number, hasExited: boolean): string {
-  const state = hasExited ? "it has exited, and" : "it was sent SIGKILL, and";
-  return `pid ${pid} could not be reaped: ${state} another process, such as a debugger, may hold it`;
+  const why = hasExited
+    ? "it has exited, and another process, such as a debugger, holds it"
+    : "a second after SIGKILL it had not exited";
+  return `pid ${pid} could not be reaped: ${why}`;
 }

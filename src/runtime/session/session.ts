@@ -89,7 +89,8 @@ export function canDelegate(session: Session): session is DelegatingSession {
 
 /**
  * Opens the session: what can refuse the launch comes first, then it registers, then its directories are made. Call it once
- * in a process, before anything else is started.
+ * in a process, before anything else is started. From then on a child ends 20 s after its spawner at the latest, with status
+ * 143, whatever its main thread does; `endWithSpawner` says what it does until then.
  *
  * @returns the session, or why this capsule does not start
  */
