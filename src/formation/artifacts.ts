@@ -45,14 +45,8 @@ export class Artifacts {
   constructor({ registryPath, platform = platformName() }: ArtifactsOptions) {
     this.platform = platform;
     this.#path = registryPath;
-    // Nothing is asked twice, so nothing is kept there.
-    this.#registry = new Registry({
-      path: registryPath,
-      platform,
-      capacity: 0,
-      readManifest: readManifestInSlices,
-      lower: lowerManifest,
-    });
+    const reading = { readManifest: readManifestInSlices, lower: lowerManifest };
+    this.#registry = new Registry({ path: registryPath, platform, ...reading });
   }
 
   /** The versions of a name, listed at the first asking. */
