@@ -45,12 +45,14 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Put before the executable: `strace`, `setpriv`, … */
   readonly prefix?: readonly string[];
+  /** Another copy of it. */
+  readonly binary?: string;
 }
 
 /** Starts the compiled daemon; `local/parent` may register without an approval. */
 export function startCompiled(home: Home, options: StartOptions = {}): Promise<DaemonProcess> {
   return startDaemonProcess({
-    command: [...(options.prefix ?? []), BINARY],
+    command: [...(options.prefix ?? []), options.binary ?? BINARY],
     args: ["--port", "0", "--spawn-allow", "local/parent", ...(options.args ?? [])],
     home: home.path,
     env: options.env ?? {},
