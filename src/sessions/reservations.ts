@@ -6,22 +6,31 @@
  */
 
 import { APPROVAL_LIFETIME_MS } from "../tokens/authority.ts";
-import { ReservationRing } from "./reservation-ring.ts";
 
 /** Who a reserved slot is counted for. */
 export interface Holder {
-  /** 0 to 2^32-1, and that of no other that reserved within an approval's life. */
-  readonly number: number;
   /** Live reservations, the holder's own. */
   reserved: number;
 }
 
 export type Redemption = "unknown" | "spent" | "redeemed";
 
+interface Reservation {
+  readonly jti: string;
+  readonly holder: Holder;
+  /** Monotonic milliseconds. */
+  readonly expiry: number;
+  spent: boolean;
+  /** Whether its slot was given back, or exchanged for the running child. */
+  freed: boolean;
+}
+
 export class Reservations {
-  readonly #ring = new ReservationRing();
-  /** By number: those that have reserved something and not ended. */
-  readonly #holders = new Map<number, Holder>();
+  /** Spent ones too, until they expire: one that is presented again must hear so. */
+  readonly #byApproval = new Map<string, Reservation>();
+  /** The same in the order they expire, from `#oldest` on. */
+  #queue: Reservation[] = [];
+  #oldest = 0;
   #live = 0;
 
   constructor(readonly monotonic: () => number) {}
@@ -38,52 +47,63 @@ export class Reservations {
     return holder.reserved;
   }
 
-  /** @param jti the approval's id, 32 hex digits */
+  /** @param jti the approval's id, which no other has */
   reserve(jti: string, holder: Holder): void {
-    this.#ring.push(jti, holder.number, this.monotonic() + APPROVAL_LIFETIME_MS);
-    if (holder.reserved === 0) this.#holders.set(holder.number, holder);
+    const expiry = this.monotonic() + APPROVAL_LIFETIME_MS;
+    const reservation = { jti, holder, expiry, spent: false, freed: false };
+    this.#byApproval.set(jti, reservation);
+    this.#queue.push(reservation);
     holder.reserved++;
     this.#live++;
   }
 
   /**
-   * Marks an approval as redeemed. `unknown` is one whose 60 seconds have passed: nothing else that verifies is not in
-   * the queue. The slot stays where it is until `release`.
+   * Marks an approval as redeemed. `unknown` is one whose 60 seconds have passed: any other one that verifies is here.
+   * The slot stays where it is until `release`.
    */
   redeem(jti: string): Redemption {
     this.#expire();
-    const ordinal = this.#ring.find(jti);
-    if (ordinal === 0) return "unknown";
-    return this.#ring.spend(ordinal) ? "redeemed" : "spent";
+    const reservation = this.#byApproval.get(jti);
+    if (!reservation) return "unknown";
+    if (reservation.spent) return "spent";
+    reservation.spent = true;
+    return "redeemed";
   }
 
   /** Gives the slot of a redeemed approval back, for the running child that takes its place. */
   release(jti: string): void {
-    const ordinal = this.#ring.find(jti);
-    if (ordinal !== 0) this.#free(ordinal);
+    const reservation = this.#byApproval.get(jti);
+    if (reservation) this.#free(reservation);
   }
 
   /** Gives back every slot of a holder that ends, however many they are, at once. */
   end(holder: Holder): void {
     this.#live -= holder.reserved;
     holder.reserved = 0;
-    this.#holders.delete(holder.number);
   }
 
-  #free(ordinal: number): void {
-    if (!this.#ring.free(ordinal)) return;
-    const holder = this.#holders.get(this.#ring.holder(ordinal));
-    // One that has ended gave all of its slots back then.
-    if (!holder) return;
+  #free(reservation: Reservation): void {
+    if (reservation.freed) return;
+    reservation.freed = true;
+    // A holder that has ended gave all of its slots back then.
+    if (reservation.holder.reserved === 0) return;
+    reservation.holder.reserved--;
     this.#live--;
-    if (--holder.reserved === 0) this.#holders.delete(holder.number);
   }
 
   #expire(): void {
     const now = this.monotonic();
-    for (let oldest = this.#ring.expired(now); oldest !== 0; oldest = this.#ring.expired(now)) {
+    for (;;) {
+      const oldest = this.#queue[this.#oldest];
+      if (!oldest || oldest.expiry > now) break;
       this.#free(oldest);
-      this.#ring.shift();
+      this.#byApproval.delete(oldest.jti);
+      this.#oldest++;
+    }
+    // What has left is cut off once it is half of the queue: each one is moved once, on average.
+    if (this.#oldest * 2 > this.#queue.length) {
+      this.#queue = this.#queue.slice(this.#oldest);
+      this.#oldest = 0;
     }
   }
 }
