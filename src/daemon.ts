@@ -13,6 +13,7 @@ import { lowerManifest } from "./referee/envelope.ts";
 import { readManifestAside } from "./registry/manifest-reader.ts";
 import { Registry } from "./registry/registry.ts";
 import { Sessions } from "./sessions/sessions.ts";
+import { inSlices } from "./slices.ts";
 import { type Authority, createAuthority } from "./tokens/authority.ts";
 
 /** A daemon that listens. */
@@ -66,17 +67,16 @@ export function startDaemon(
     registry: new Registry({
       path: resolve(flags.registryPath ?? join(home, ".murmur", "artifacts")),
       readManifest: readManifestAside,
-      lower: lowerManifest,
+      lower: (manifest) => inSlices(lowerManifest(manifest)),
     }),
     census: taken.census,
     log,
     wall: Date.now,
   });
 
-  const { fetch } = app.compile();
-  const server = listen(flags.port, (request) => {
+  const server = listen(flags.port, (request, server) => {
     countRequest();
-    return fetch(request);
+    return app.fetch(request, server.requestIP(request)?.port);
   });
   if (typeof server === "string") {
     return { ok: false, fault: `failed to bind port ${flags.port}: ${server}` };
@@ -101,7 +101,10 @@ function unresolvedHome(home: string | undefined): string {
 type Server = Bun.Server<undefined>;
 
 /** The listening server, or the OS error. */
-function listen(port: number, fetch: (request: Request) => Response | Promise<Response>): Server | string {
+function listen(
+  port: number,
+  fetch: (request: Request, server: Server) => Response | Promise<Response>,
+): Server | string {
   try {
     return Bun.serve({
       hostname: "127.0.0.1",

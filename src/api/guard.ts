@@ -1,5 +1,5 @@
 /**
- * Who may talk to a loopback daemon at all, and how much a request may cost before it is understood.
+ * Who may talk to a loopback daemon at all.
  *
  * A web page can post to a loopback port without asking anybody, and by DNS rebinding read the answer; it cannot hide
  * its Origin or its Host. Both are looked at before the body is.
@@ -7,11 +7,8 @@
 
 import type { Refusal } from "./refusals.ts";
 
-export const MAX_BODY_BYTES = 64 * 1024;
-/** All of a body has this long to arrive, however it trickles in. */
-export const BODY_DEADLINE_SECONDS = 10;
-
-const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::([0-9]{1,5}))?$/i;
+/** A colon without a port behind it means the scheme's own. */
+const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::([0-9]{0,5}))?$/i;
 const MAX_PORT = 65535;
 
 /** Why this caller is not answered, or `undefined` where it may go on. */
@@ -31,137 +28,4 @@ export function refuseForeignCaller(headers: Headers): Refusal | undefined {
     return { kind: "foreign-caller", why: "requests without a Sec-Fetch-Site header of another site" };
   }
   return undefined;
-}
-
-export function hasBody(request: Request): boolean {
-  const length = request.headers.get("content-length");
-  return request.headers.has("transfer-encoding") || (length !== null && length !== "0");
-}
-
-export type BodyReading =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly refusal: Refusal };
-
-const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const NOT_JSON = "the body is not valid JSON";
-
-/** The body as JSON, whatever its content type says, within its size and its time. */
-export async function readJsonBody(request: Request): Promise<BodyReading> {
-  const bytes = await readBytes(request);
-  if ("kind" in bytes) return { ok: false, refusal: bytes };
-  let text: string;
-  try {
-    text = UTF8.decode(bytes);
-  } catch {
-    return badBody("the body is not valid UTF-8");
-  }
-  try {
-    return { ok: true, value: JSON.parse(text) };
-  } catch {
-    return badBody(text === "" ? "the body is empty: it must be a JSON object" : NOT_JSON);
-  }
-}
-
-function badBody(what: string): BodyReading {
-  return { ok: false, refusal: { kind: "bad-body", what } };
-}
-
-const TOO_LARGE: Refusal = { kind: "body-too-large", maxBytes: MAX_BODY_BYTES };
-const TOO_SLOW: Refusal = { kind: "body-too-slow", seconds: BODY_DEADLINE_SECONDS };
-const ENDED_EARLY: Refusal = { kind: "body-ended-early" };
-
-function readBytes(request: Request): Promise<Uint8Array | Refusal> {
-  const { headers } = request;
-  if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return Promise.resolve(TOO_LARGE);
-  const reading = headers.has("transfer-encoding") ? readChunks(request) : request.bytes();
-  return new Promise((resolve) => {
-    const arrival = arrivals.begin(() => resolve(TOO_SLOW));
-    const settle = (bytes: Uint8Array | Refusal) => {
-      arrivals.end(arrival);
-      resolve(bytes);
-    };
-    // A client that goes away leaves nobody to answer.
-    reading.then(settle, () => settle(ENDED_EARLY));
-  });
-}
-
-interface Arrival {
-  /** Monotonic milliseconds. */
-  readonly deadline: number;
-  readonly expire: () => void;
-}
-
-/**
- * Bodies that are still arriving, oldest first. The runtime's idle timeout starts anew with each byte; this one does
- * not. One timer serves them all, and runs only while there are any: nearly every body is there at once.
- */
-class Arrivals {
-  static readonly #TICK_MS = 250;
-  readonly #pending = new Set<Arrival>();
-  #timer: Timer | undefined;
-
-  begin(expire: () => void): Arrival {
-    const arrival = { deadline: performance.now() + BODY_DEADLINE_SECONDS * 1000, expire };
-    this.#pending.add(arrival);
-    this.#timer ??= setInterval(() => this.#tick(), Arrivals.#TICK_MS);
-    return arrival;
-  }
-
-  end(arrival: Arrival): void {
-    this.#pending.delete(arrival);
-  }
-
-  #tick(): void {
-    const now = performance.now();
-    for (const arrival of this.#pending) {
-      if (arrival.deadline > now) break;
-      this.#pending.delete(arrival);
-      arrival.expire();
-    }
-    if (this.#pending.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-}
-
-const arrivals = new Arrivals();
-
-const DRAINED_BYTES = 16 * 1024 * 1024;
-const DRAINED_MS = 1000;
-/** A client that is sending on loopback does not pause for as long. */
-const PAUSE_MS = 50;
-
-/**
- * Reads on while a body keeps coming, for a moment, and throws it away: a client that sends all of its body before it
- * reads would otherwise find its connection broken, and never hear why.
- */
-export async function drain(request: Request): Promise<void> {
-  if (request.body === null || request.body.locked) return;
-  const reader = request.body.getReader();
-  const end = performance.now() + DRAINED_MS;
-  try {
-    for (let drained = 0; drained < DRAINED_BYTES && performance.now() < end; ) {
-      const chunk = await Promise.race([reader.read(), Bun.sleep(PAUSE_MS)]);
-      if (!chunk || chunk.done) return;
-      drained += chunk.value.length;
-    }
-  } catch {
-    // The client went away.
-  }
-}
-
-/** A chunked body does not say its size: no more of it is kept than the limit. What follows is left to `drain`. */
-async function readChunks(request: Request): Promise<Uint8Array | Refusal> {
-  const reader = request.body?.getReader();
-  const chunks: Uint8Array[] = [];
-  for (let length = 0; ; ) {
-    const chunk = await reader?.read();
-    if (!chunk || chunk.done) return Buffer.concat(chunks);
-    length += chunk.value.length;
-    if (length > MAX_BODY_BYTES) {
-      reader?.releaseLock();
-      return TOO_LARGE;
-    }
-    chunks.push(chunk.value);
-  }
 }

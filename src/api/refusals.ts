@@ -15,6 +15,10 @@ export type Refusal =
   | { readonly kind: "body-ended-early" }
   /** What is wrong with the body, and what it must be. */
   | { readonly kind: "bad-body"; readonly what: string }
+  /** Apart, because it says what it was given, which may be anything. */
+  | { readonly kind: "bad-outcome"; readonly outcome: string }
+  /** The connection was closed before the step that would have changed anything. */
+  | { readonly kind: "caller-left" }
   /** Refusals: "identity failures all answer 403 with one message, on every endpoint". */
   | { readonly kind: "identity" }
   | { readonly kind: "not-in-parent-allow"; readonly name: string }
@@ -49,6 +53,8 @@ const STATUS: { readonly [Kind in Refusal["kind"]]: RefusalStatus } = {
   "body-too-slow": 408,
   "body-ended-early": 400,
   "bad-body": 400,
+  "bad-outcome": 400,
+  "caller-left": 400,
   identity: 403,
   "not-in-parent-allow": 403,
   "not-in-spawn-allow": 403,
@@ -83,6 +89,10 @@ export function refusalMessage(refusal: Refusal): string {
       return "the body ended before all of it had arrived";
     case "bad-body":
       return refusal.what;
+    case "bad-outcome":
+      return `outcome '${shortened(refusal.outcome)}' is not 'complete' or 'failed'`;
+    case "caller-left":
+      return "the connection was closed before this request was answered, so nothing was done";
     case "identity":
       return "not authorised: this daemon answers only a credential it minted for a running session, and an approval it minted for that same session";
     case "not-in-parent-allow":
@@ -108,6 +118,12 @@ export function refusalMessage(refusal: Refusal): string {
     default:
       return refusal satisfies never;
   }
+}
+
+const MAX_QUOTED_CHARACTERS = 64;
+
+function shortened(text: string): string {
+  return text.length > MAX_QUOTED_CHARACTERS ? `${text.slice(0, MAX_QUOTED_CHARACTERS)}…` : text;
 }
 
 /** `local/worker-a@0.1.0`. */

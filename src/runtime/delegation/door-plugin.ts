@@ -1,7 +1,7 @@
 /** The completion door as an Elysia plugin: mount it on the A2A door of a session that delegates. */
 
 import { Elysia } from "elysia";
-import { readJsonBody } from "../../api/guard.ts";
+import { readJsonBody } from "../../api/body.ts";
 import { readRequest, rpcResponse } from "./a2a.ts";
 import {
   ADDRESSEE_HEADER,

@@ -1,0 +1,120 @@
+/** A body is read once, as JSON whatever its content type says, and checked once, against the schema of its route. */
+
+import type { TSchema } from "@sinclair/typebox";
+import {
+  type ArtifactName,
+  type ArtifactVersion,
+  parseArtifactName,
+  parseArtifactVersion,
+} from "../registry/artifact-name.ts";
+import type { SessionId } from "../sessions/sessions.ts";
+import { readBytes } from "./body-bytes.ts";
+import type { Decision } from "./context.ts";
+import type { Refusal } from "./refusals.ts";
+import { Outcome, SESSION_ID_PATTERN } from "./schemas.ts";
+
+/** What each field is once it is understood. */
+export interface Fields {
+  readonly session_id: SessionId;
+  readonly name: ArtifactName;
+  readonly version: ArtifactVersion;
+  readonly outcome: Outcome;
+}
+
+/** A route's schema, as far as it is asked which fields there are. */
+export interface BodySchema<Name extends keyof Fields> {
+  readonly properties: Readonly<Record<Name, TSchema>>;
+}
+
+const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
+const OUTCOMES: readonly string[] = Outcome.anyOf.map((outcome) => outcome.const);
+
+/** A field's text: whether it is one, and what is said where it is not. */
+const FIELDS: {
+  readonly [Name in keyof Fields]: {
+    readonly holds: (text: string) => boolean;
+    readonly refuse: (text: string) => Refusal;
+  };
+} = {
+  session_id: {
+    holds: (text) => SESSION_ID.test(text),
+    refuse: (text) =>
+      badBody(
+        text === ""
+          ? "session_id must not be empty"
+          : "'session_id' must be 1 to 256 characters of A-Z, a-z, 0-9, _ . : and -, and not . or ..",
+      ),
+  },
+  name: {
+    holds: (text) => parseArtifactName(text) !== undefined,
+    refuse: () =>
+      badBody(
+        "'name' must be a capsule full name, <scope>/<name>, each part 1 to 100 characters of a-z, 0-9 and -",
+      ),
+  },
+  version: {
+    holds: (text) => parseArtifactVersion(text) !== undefined,
+    refuse: () =>
+      badBody("'version' must be 1 to 128 characters without slashes or control characters, and not . or .."),
+  },
+  outcome: {
+    holds: (text) => OUTCOMES.includes(text),
+    refuse: (outcome) => ({ kind: "bad-outcome", outcome }),
+  },
+};
+
+/** Reads a request's body and checks it field by field, in the order of the schema; fields beyond those are ignored. */
+export async function readBody<Name extends keyof Fields>(
+  request: Request,
+  schema: BodySchema<Name>,
+): Promise<Decision<Pick<Fields, Name>>> {
+  const reading = await readJsonBody(request);
+  if (!reading.ok) return reading;
+  const refusal = refuseBody(schema, reading.value);
+  return refusal ? { ok: false, refusal } : { ok: true, answer: reading.value as Pick<Fields, Name> };
+}
+
+function refuseBody<Name extends keyof Fields>(schema: BodySchema<Name>, body: unknown): Refusal | undefined {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return NO_OBJECT;
+  const given = body as { readonly [Name in keyof Fields]?: unknown };
+  for (const name in schema.properties) {
+    const value = given[name];
+    if (value === undefined) return badBody(`'${name}' is required`);
+    if (typeof value !== "string") return badBody(`'${name}' must be a string`);
+    const field = FIELDS[name];
+    if (!field.holds(value)) return field.refuse(value);
+  }
+  return undefined;
+}
+
+function badBody(what: string): Refusal {
+  return { kind: "bad-body", what };
+}
+
+const NO_OBJECT = badBody("invalid JSON: the body must be a JSON object");
+const EMPTY = badBody("invalid JSON: the body is empty, and must be a JSON object");
+const NO_UTF8 = badBody("invalid JSON: the body is not valid UTF-8");
+const NO_JSON = badBody("invalid JSON: the body does not parse, and must be a JSON object");
+
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+
+/** The body as JSON, within its size and its time. */
+export async function readJsonBody(
+  request: Request,
+): Promise<
+  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly refusal: Refusal }
+> {
+  const bytes = await readBytes(request);
+  if ("kind" in bytes) return { ok: false, refusal: bytes };
+  let text: string;
+  try {
+    text = UTF8.decode(bytes);
+  } catch {
+    return { ok: false, refusal: NO_UTF8 };
+  }
+  try {
+    return { ok: true, value: JSON.parse(text) };
+  } catch {
+    return { ok: false, refusal: text === "" ? EMPTY : NO_JSON };
+  }
+}
