@@ -76,7 +76,7 @@ export function startDaemon(
 
   const server = listen(flags.port, (request, server) => {
     countRequest();
-    return app.fetch(request, server.requestIP(request)?.port);
+    return app.fetch(request, () => server.requestIP(request)?.port);
   });
   if (typeof server === "string") {
     return { ok: false, fault: `failed to bind port ${flags.port}: ${server}` };

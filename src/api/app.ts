@@ -61,8 +61,8 @@ function createRoutes(context: Context) {
 }
 
 export interface App {
-  /** @param port the caller's, which names its connection */
-  fetch(request: Request, port?: number): Response | Promise<Response>;
+  /** @param portOf the caller's port, which names its connection */
+  fetch(request: Request, portOf: () => number | undefined): Response | Promise<Response>;
 }
 
 export function createApp(context: Context): App {
@@ -73,10 +73,10 @@ export function createApp(context: Context): App {
     return refusal ? answerRefusal(request, refusal, context.log) : routes.fetch(request);
   };
   return {
-    fetch(request, port) {
+    fetch(request, portOf) {
       const answered = answer(request);
       // Only POST routes read a body; one that stays unread ends the connection with the answer.
-      const isLast = pipelining.isLast(port) || (request.method !== "POST" && hasBody(request));
+      const isLast = pipelining.isLast(portOf) || (request.method !== "POST" && hasBody(request));
       if (!isLast) return answered;
       return answered instanceof Promise ? answered.then(lastAnswer) : lastAnswer(answered);
     },

@@ -3,38 +3,40 @@
  *
  * The runtime answers everything that a connection has sent before it looks at the next one: two hundred connections
  * that send without waiting would keep everybody else waiting for seconds. No client of this API sends a request before
- * the last one is answered, so after a few of one connection within one turn of the event loop its answer is the last.
+ * the last one is answered, so a connection that does is ended with an answer after a few.
  */
 
-/** One is what a client sends that waits. */
-const REQUESTS_A_TURN = 4;
+/** To ask which connection a request came by costs a microsecond: a few of them are asked. */
+const REQUESTS_A_LOOK = 4;
 
 export class Pipelining {
-  #port: number | undefined;
   #requests = 0;
-  #isTurnCounted = false;
+  #port: number | undefined;
+  #isTurnEnding = false;
 
   /**
-   * Counts a request of the connection that comes from `port`.
+   * Looks at every fourth request. Two looks in a row that find the same connection within one turn of the event loop
+   * have found five to eight requests of it that were sent ahead; whoever waits for answers sends one a turn.
    *
-   * @returns whether its answer must end the connection
+   * @param portOf the caller's port, which names its connection
+   * @returns whether the answer to this request must end its connection
    */
-  isLast(port: number | undefined): boolean {
-    if (port !== this.#port) {
-      this.#port = port;
-      this.#requests = 1;
-      return false;
-    }
-    this.#requests++;
-    // Only a second request of the same connection, with no other's in between, makes it worth while to notice the end
-    // of the turn.
-    if (!this.#isTurnCounted) {
-      this.#isTurnCounted = true;
-      setImmediate(() => {
-        this.#isTurnCounted = false;
-        this.#requests = 0;
-      });
-    }
-    return this.#requests >= REQUESTS_A_TURN;
+  isLast(portOf: () => number | undefined): boolean {
+    if (++this.#requests % REQUESTS_A_LOOK !== 0) return false;
+    const port = portOf();
+    if (port === undefined) return false;
+    if (port === this.#port) return true;
+    this.#port = port;
+    this.#forgetAfterTurn();
+    return false;
+  }
+
+  #forgetAfterTurn(): void {
+    if (this.#isTurnEnding) return;
+    this.#isTurnEnding = true;
+    setImmediate(() => {
+      this.#isTurnEnding = false;
+      this.#port = undefined;
+    });
   }
 }

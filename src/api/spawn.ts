@@ -60,7 +60,7 @@ export function spawn(
   return judge(context, asked, resolution, standing);
 }
 
-/** @param standing the session's figures, where nothing was waited for since they were taken */
+/** @param standing the session's figures, where nothing has been waited for since they were taken */
 function judge(
   context: Context,
   asked: Asked,
@@ -90,8 +90,8 @@ function conclude(
   const standing = known ?? standingOf(context, session);
   const late = boundRefusal(slotBoundReached(context.limits, standing), context.limits, standing);
   if (late) return refused(context, asked, late, standing);
-  // Nobody would hold the approval.
-  if (caller.hasLeft()) return refused(context, asked, { kind: "caller-left" }, standing);
+  // Nobody would hold the approval. A caller can only have left where something was waited for.
+  if (!known && caller.hasLeft()) return refused(context, asked, { kind: "caller-left" }, standing);
   return grant(context, asked, artifact, standing);
 }
 
