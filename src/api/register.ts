@@ -15,6 +15,7 @@ interface Registration {
   readonly coordinates: Coordinates;
   /** Absent on the top-level path; an empty one was presented all the same. */
   readonly approval: string | undefined;
+  readonly caller: Caller;
 }
 
 /**
@@ -26,17 +27,13 @@ export function register(
   { session_id: id, name, version }: Pick<Fields, "session_id" | "name" | "version">,
   caller: Caller,
 ): Decision<RegisterAnswer> | Promise<Decision<RegisterAnswer>> {
-  const registration = { id, coordinates: { name, version }, approval: caller.token };
+  const registration = { id, coordinates: { name, version }, approval: caller.token, caller };
   if (registration.approval === undefined && !context.spawnAllow.has(name)) {
     return refused(context, registration, { kind: "not-in-spawn-allow", name });
   }
   const resolution = context.registry.resolve(registration.coordinates);
   if (resolution instanceof Promise) {
-    return resolution.then((resolved) => {
-      // Nobody would hold the credential. Nothing is spent: the approval has not been looked at.
-      if (caller.hasLeft()) return refused(context, registration, { kind: "caller-left" });
-      return admit(context, registration, resolved);
-    });
+    return resolution.then((resolved) => admit(context, registration, resolved));
   }
   return admit(context, registration, resolution);
 }
@@ -52,6 +49,8 @@ function admit(
   if (!resolution.ok) {
     return refused(context, registration, { kind: "unresolved", message: resolution.message });
   }
+  // Nobody would hold the credential. Nothing is spent: the approval has not been looked at.
+  if (registration.caller.hasLeft()) return refused(context, registration, { kind: "caller-left" });
   // Nothing is spent on an id that was used before.
   if (sessions.has(id)) return refused(context, registration, { kind: "identity" });
   const { held } = resolution.artifact;

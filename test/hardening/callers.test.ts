@@ -124,7 +124,7 @@ test("a request without a Host is refused, in HTTP/1.1 and in HTTP/1.0", async (
 test("the loopback names are answered, with and without a port, in either case", async () => {
   const { port } = daemon;
   for (const name of ["127.0.0.1", "localhost", "LocalHost", "[::1]"]) {
-    for (const host of [name, `${name}:${port}`, `${name}:1`]) {
+    for (const host of [name, `${name}:${port}`, `${name}:1`, `${name}:`]) {
       const answer = await exchangeRaw(port, requestBytes({ path: "/health", host }));
       expect([host, answer?.status, answer?.body]).toEqual([host, 200, "{}"]);
       if (answer) expectNoCors(answer);
