@@ -7,7 +7,6 @@ import { takeCensus } from "./census/census.ts";
 import type { Flags } from "./cli/flags.ts";
 import { harden } from "./harden.ts";
 import { announce, createDecisionLog, type DecisionLog } from "./log.ts";
-import { countRequest } from "./nursery.ts";
 import { describeOsError } from "./os-error.ts";
 import { lowerManifest } from "./referee/envelope.ts";
 import { readManifestAside } from "./registry/manifest-reader.ts";
@@ -74,10 +73,9 @@ export function startDaemon(
     wall: Date.now,
   });
 
-  const server = listen(flags.port, (request, server) => {
-    countRequest();
-    return app.fetch(request, () => server.requestIP(request)?.port);
-  });
+  const server = listen(flags.port, (request, server) =>
+    app.fetch(request, () => server.requestIP(request)?.port),
+  );
   if (typeof server === "string") {
     return { ok: false, fault: `failed to bind port ${flags.port}: ${server}` };
   }

@@ -16,7 +16,6 @@ export interface Holder {
 export type Redemption = "unknown" | "spent" | "redeemed";
 
 interface Reservation {
-  readonly jti: string;
   readonly holder: Holder;
   /** Monotonic milliseconds. */
   readonly expiry: number;
@@ -25,12 +24,24 @@ interface Reservation {
   freed: boolean;
 }
 
+/**
+ * Reservations of a few seconds, spent ones too: one that is presented again must hear so. They are forgotten together,
+ * when the last of them has expired. One map for all would be searched by the garbage collector whole whenever it grew.
+ */
+interface Cohort {
+  /** Monotonic milliseconds: what is reserved later goes into the next cohort. */
+  readonly until: number;
+  readonly byApproval: Map<string, Reservation>;
+  /** The same in the order they expire; before `oldest` they have. */
+  readonly queue: Reservation[];
+  oldest: number;
+}
+
+const COHORT_MS = 5_000;
+
 export class Reservations {
-  /** Spent ones too, until they expire: one that is presented again must hear so. */
-  readonly #byApproval = new Map<string, Reservation>();
-  /** The same in the order they expire, from `#oldest` on. */
-  #queue: Reservation[] = [];
-  #oldest = 0;
+  /** Oldest first. */
+  readonly #cohorts: Cohort[] = [];
   #live = 0;
 
   constructor(readonly monotonic: () => number) {}
@@ -49,10 +60,11 @@ export class Reservations {
 
   /** @param jti the approval's id, which no other has */
   reserve(jti: string, holder: Holder): void {
-    const expiry = this.monotonic() + APPROVAL_LIFETIME_MS;
-    const reservation = { jti, holder, expiry, spent: false, freed: false };
-    this.#byApproval.set(jti, reservation);
-    this.#queue.push(reservation);
+    const now = this.monotonic();
+    const reservation = { holder, expiry: now + APPROVAL_LIFETIME_MS, spent: false, freed: false };
+    const cohort = this.#cohortAt(now);
+    cohort.byApproval.set(jti, reservation);
+    cohort.queue.push(reservation);
     holder.reserved++;
     this.#live++;
   }
@@ -63,7 +75,7 @@ export class Reservations {
    */
   redeem(jti: string): Redemption {
     this.#expire();
-    const reservation = this.#byApproval.get(jti);
+    const reservation = this.#find(jti);
     if (!reservation) return "unknown";
     if (reservation.spent) return "spent";
     reservation.spent = true;
@@ -72,7 +84,7 @@ export class Reservations {
 
   /** Gives the slot of a redeemed approval back, for the running child that takes its place. */
   release(jti: string): void {
-    const reservation = this.#byApproval.get(jti);
+    const reservation = this.#find(jti);
     if (reservation) this.#free(reservation);
   }
 
@@ -91,19 +103,30 @@ export class Reservations {
     this.#live--;
   }
 
+  #find(jti: string): Reservation | undefined {
+    for (const { byApproval } of this.#cohorts) {
+      const reservation = byApproval.get(jti);
+      if (reservation) return reservation;
+    }
+    return undefined;
+  }
+
+  #cohortAt(now: number): Cohort {
+    const last = this.#cohorts.at(-1);
+    if (last && now < last.until) return last;
+    const cohort = { until: now + COHORT_MS, byApproval: new Map(), queue: [], oldest: 0 };
+    this.#cohorts.push(cohort);
+    return cohort;
+  }
+
   #expire(): void {
     const now = this.monotonic();
-    for (;;) {
-      const oldest = this.#queue[this.#oldest];
-      if (!oldest || oldest.expiry > now) break;
-      this.#free(oldest);
-      this.#byApproval.delete(oldest.jti);
-      this.#oldest++;
-    }
-    // What has left is cut off once it is half of the queue: each one is moved once, on average.
-    if (this.#oldest * 2 > this.#queue.length) {
-      this.#queue = this.#queue.slice(this.#oldest);
-      this.#oldest = 0;
+    for (let cohort = this.#cohorts[0]; cohort; cohort = this.#cohorts[0]) {
+      for (let oldest = cohort.queue[cohort.oldest]; oldest; oldest = cohort.queue[++cohort.oldest]) {
+        if (oldest.expiry > now) return;
+        this.#free(oldest);
+      }
+      this.#cohorts.shift();
     }
   }
 }
