@@ -23,11 +23,12 @@ export interface Outcome {
   readonly faults: readonly string[];
 }
 
-const PARTS: Readonly<Record<string, readonly [string, (home: string, amount: number) => Promise<Outcome>]>> = {
-  formations: ["--minutes", soakFormations],
-  neighbours: ["--minutes", soakNeighbours],
-  refusals: ["--each", soakRefusals],
-};
+const PARTS: Readonly<Record<string, readonly [string, (home: string, amount: number) => Promise<Outcome>]>> =
+  {
+    formations: ["--minutes", soakFormations],
+    neighbours: ["--minutes", soakNeighbours],
+    refusals: ["--each", soakRefusals],
+  };
 
 const [name = "", flag, value, ...others] = process.argv.slice(2);
 const [wanted, soak] = PARTS[name] ?? [];

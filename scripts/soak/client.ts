@@ -40,12 +40,7 @@ export interface SoakContext {
 
 type Answer = { readonly status: number; readonly body: Record<string, unknown> };
 
-export async function ask(
-  context: SoakContext,
-  path: string,
-  body: unknown,
-  headers = {},
-): Promise<Answer> {
+export async function ask(context: SoakContext, path: string, body: unknown, headers = {}): Promise<Answer> {
   const { tally } = context;
   tally.requests++;
   const asked = performance.now();

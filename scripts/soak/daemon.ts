@@ -2,8 +2,8 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type DaemonProcess, startDaemonProcess } from "../../examples/daemon-process.ts";
-import { packCapsule, publishArchive } from "../../examples/publish.ts";
+import { type DaemonProcess, startDaemonProcess } from "../../test/kit/daemon-process.ts";
+import { packCapsule, publishArchive } from "../../test/kit/publish.ts";
 import { ROOT } from "../compile.ts";
 import type { Model } from "./model.ts";
 
@@ -34,7 +34,11 @@ export async function publishManifest(
 
 /** What formations are played with. */
 export async function publishFormation(home: string): Promise<void> {
-  await publish(home, "parent", "  spawn: {allow: [local/parent, local/child, local/volatile, local/greedy]}\n");
+  await publish(
+    home,
+    "parent",
+    "  spawn: {allow: [local/parent, local/child, local/volatile, local/greedy]}\n",
+  );
   await publish(home, "child", "  env: {allow: []}\n");
   await publish(home, "greedy", "  shell: {allow: [sh]}\n");
   await publish(home, "volatile", "  env: {allow: []}\n");
@@ -42,7 +46,15 @@ export async function publishFormation(home: string): Promise<void> {
 
 export function daemonArguments(ceiling: number, ...names: readonly string[]): string[] {
   const allowed = names.flatMap((name) => ["--spawn-allow", `local/${name}`]);
-  return ["--port", "0", ...allowed, "--max-depth", String(MAX_DEPTH), "--max-live-capsules", String(ceiling)];
+  return [
+    "--port",
+    "0",
+    ...allowed,
+    "--max-depth",
+    String(MAX_DEPTH),
+    "--max-live-capsules",
+    String(ceiling),
+  ];
 }
 
 export function startDaemon(home: string, args: readonly string[]): Promise<DaemonProcess> {
@@ -86,6 +98,8 @@ export function highestMegabytes(pid: number): number {
 
 function megabytes(pid: number, key: string): number {
   if (process.platform !== "linux") return Number.NaN;
-  const kilobytes = new RegExp(`^${key}:\\s+(\\d+)`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1];
+  const kilobytes = new RegExp(`^${key}:\\s+(\\d+)`, "m").exec(
+    readFileSync(`/proc/${pid}/status`, "utf8"),
+  )?.[1];
   return Math.round(Number(kilobytes) / 102.4) / 10;
 }

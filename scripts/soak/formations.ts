@@ -28,8 +28,7 @@ export async function soakFormations(home: string, minutes: number): Promise<Out
     tally: newTally(),
     random: Math.random,
     killable: KILLABLE,
-    republish: () =>
-      void publish(home, "volatile", "  env: {allow: []}\n", { edition: String(edition++) }),
+    republish: () => void publish(home, "volatile", "  env: {allow: []}\n", { edition: String(edition++) }),
   };
   const end = performance.now() + minutes * 60_000;
   const client = async () => {
