@@ -38,6 +38,9 @@ export interface SoakContext {
   readonly republish: () => void;
 }
 
+/** A request without an answer by then has lost it. */
+const LOST_AFTER_MS = 30_000;
+
 type Answer = { readonly status: number; readonly body: Record<string, unknown> };
 
 export async function ask(context: SoakContext, path: string, body: unknown, headers = {}): Promise<Answer> {
@@ -48,6 +51,7 @@ export async function ask(context: SoakContext, path: string, body: unknown, hea
     method: "POST",
     headers,
     body: typeof body === "string" ? body : JSON.stringify(body),
+    signal: AbortSignal.timeout(LOST_AFTER_MS),
   });
   const answer = { status: response.status, body: (await response.json()) as Record<string, unknown> };
   tally.latencies.add(performance.now() - asked);
