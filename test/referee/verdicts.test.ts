@@ -40,7 +40,9 @@ test("a large manifest is lowered in turns", async () => {
 });
 
 test("equal entries are kept once, in the order in which they first stand", () => {
-  const held = envelopeOf("  network: {allow: [b.example, a.example, b.example]}\n  env: {allow: [B, A, B]}\n");
+  const held = envelopeOf(
+    "  network: {allow: [b.example, a.example, b.example]}\n  env: {allow: [B, A, B]}\n",
+  );
   expect(held.networkAllow.entries).toEqual(["b.example", "a.example"]);
   expect(held.envAllow.entries).toEqual(["B", "A"]);
 });
