@@ -7,7 +7,7 @@ import { answerRefusal, lastAnswer } from "./answer.ts";
 import { hasBody } from "./body-bytes.ts";
 import { type Context, refuse } from "./context.ts";
 import { deregister } from "./deregister.ts";
-import { answers, createRouter, posted } from "./elysia.ts";
+import { answers, answersPosted, createRouter, posted } from "./elysia.ts";
 import { refuseForeignCaller } from "./guard.ts";
 import { Pipelining } from "./pipelining.ts";
 import type { Refusal } from "./refusals.ts";
@@ -35,17 +35,17 @@ function createRoutes(context: Context) {
     .post(
       "/spawn",
       posted(log, SpawnBody, CREDENTIAL_HEADER, (body, caller) => spawn(context, body, caller)),
-      answers(SpawnAnswer),
+      answersPosted(SpawnAnswer),
     )
     .post(
       "/register",
       posted(log, RegisterBody, APPROVAL_HEADER, (body, caller) => register(context, body, caller)),
-      answers(RegisterAnswer),
+      answersPosted(RegisterAnswer),
     )
     .post(
       "/deregister",
       posted(log, DeregisterBody, CREDENTIAL_HEADER, (body, caller) => deregister(context, body, caller)),
-      answers(DeregisterAnswer),
+      answersPosted(DeregisterAnswer),
     )
     .get(
       "/status/:session_id",
@@ -66,11 +66,11 @@ export interface App {
 }
 
 export function createApp(context: Context): App {
-  const routes = createRoutes(context).compile();
+  const { fetch: route } = createRoutes(context).compile();
   const pipelining = new Pipelining();
   const answer = (request: Request): Response | Promise<Response> => {
     const refusal = refuseAtTheDoor(request);
-    return refusal ? answerRefusal(request, refusal, context.log) : routes.fetch(request);
+    return refusal ? answerRefusal(request, refusal, context.log) : route(request);
   };
   return {
     fetch(request, portOf) {

@@ -2,7 +2,8 @@
  * Elysia, where it is used against its grain. It would read a body by its content type and answer 422 where a field is
  * wrong, and it reads the source of the functions it is given:
  *
- * - A route gets its request and reads the body itself. `parse: "none"` keeps the framework's hands off it.
+ * - A route gets its request and reads the body itself. `parse: "none"` keeps the framework's hands off it; on a route
+ *   without a body it would make a promise of each answer.
  * - A handler takes `{ request }` apart in its parameters. From one that hands its context on, the framework infers that
  *   everything is used, and parses cookies, queries and bodies.
  * - A schema is copied for each route: the framework writes into those it is given, and these are shared.
@@ -26,9 +27,14 @@ export function createRouter(log: DecisionLog) {
   );
 }
 
-/** The shape of a route's answer. */
+/** The shape of an answer. */
 export function answers<Schema extends TObject>(schema: Schema) {
-  return { parse: "none" as const, response: { 200: { ...schema } } };
+  return { response: { 200: { ...schema } } };
+}
+
+/** The same of a route whose handler is `posted`. */
+export function answersPosted<Schema extends TObject>(schema: Schema) {
+  return { parse: "none" as const, ...answers(schema) };
 }
 
 /** The handler of a route that takes a body, and a token in a header. */
