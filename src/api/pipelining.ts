@@ -7,7 +7,7 @@
  */
 
 /** To ask which connection a request came by costs a microsecond: only every so many of them are asked. */
-const REQUESTS_A_LOOK = 4;
+const REQUESTS_A_LOOK = 8;
 /** Where one sends ahead there are more: that many requests are all looked at. */
 const REQUESTS_ON_GUARD = 1000;
 
@@ -19,7 +19,7 @@ export class Pipelining {
 
   /**
    * Two looks in a row that find the same connection within one turn of the event loop have found requests that were
-   * sent ahead, two to eight of them: whoever waits for answers sends one a turn.
+   * sent ahead, two to sixteen of them: whoever waits for answers sends one a turn.
    *
    * @param portOf the caller's port, which names its connection
    * @returns whether the answer to this request must end its connection
