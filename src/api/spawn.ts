@@ -1,7 +1,7 @@
 /** `POST /spawn`: may this session start that capsule? */
 
-import { type Bound, boundReached, type Limits, type Standing, slotBoundReached } from "../referee/bounds.ts";
 import type { Excess } from "../referee/axes.ts";
+import { type Bound, boundReached, type Limits, type Standing, slotBoundReached } from "../referee/bounds.ts";
 import type { Envelope } from "../referee/envelope.ts";
 import { knownExcesses } from "../referee/verdicts.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";

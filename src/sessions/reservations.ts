@@ -76,7 +76,8 @@ export class Reservations {
   redeem(jti: string): Redemption {
     this.#expire();
     const reservation = this.#find(jti);
-    if (!reservation) return "unknown";
+    // One that has expired stays in its cohort until the last of them has.
+    if (!reservation || reservation.expiry <= this.monotonic()) return "unknown";
     if (reservation.spent) return "spent";
     reservation.spent = true;
     return "redeemed";

@@ -182,6 +182,25 @@ test("each approval is known for its own sixty seconds, however many were grante
   expect(sessions.liveChildren(id(1))).toBe(4001);
 });
 
+test("an approval expires at its own time, also where the next one was granted a moment later", () => {
+  let now = 0;
+  const sessions = new Sessions<string>(() => now);
+  sessions.addRoot(id(1), 3, "held");
+  sessions.reserve(id(1), approvalId(1));
+  sessions.reserve(id(1), approvalId(2));
+  now = 1;
+  sessions.reserve(id(1), approvalId(3));
+  now = APPROVAL_LIFETIME_MS - 1;
+  expect(sessions.redeem(approvalId(2))).toBe("redeemed");
+  now = APPROVAL_LIFETIME_MS;
+  expect([1, 2, 3].map((number) => sessions.redeem(approvalId(number)))).toEqual([
+    "unknown",
+    "unknown",
+    "redeemed",
+  ]);
+  expect(sessions.liveChildren(id(1))).toBe(1);
+});
+
 test("a finished session is known by its outcome and depth for ever, however many there are", () => {
   const sessions = new Sessions<string>(() => 0);
   const outcome = (number: number) => (number % 3 === 0 ? "failed" : "complete");
