@@ -1,7 +1,8 @@
 /** A refusal on its way to the caller: the one place where it becomes a status and `{"error": …}`. */
 
-import type { DecisionLog } from "../log.ts";
+import type { DecisionLog } from "../log/decision-log.ts";
 import { drain, hasBody } from "./body-bytes.ts";
+import { loggedPath } from "./logged.ts";
 import { type Refusal, refusalMessage, refusalStatus } from "./refusals.ts";
 
 /**
@@ -53,12 +54,11 @@ function stageOf({ kind }: Refusal): "decision" | "body" | "unread" {
 
 function logRequest(request: Request, refusal: Refusal, log: DecisionLog): void {
   const { method, url, headers } = request;
-  log.refused({
+  log.refusedUnverified({
     event: "request",
     refused: refusal.kind,
     method,
-    // From the path on; a query is nothing we look at.
-    path: url.slice(url.indexOf("/", 8)).split("?", 1)[0],
+    ...loggedPath(url),
     host: refusal.kind === "foreign-caller" ? (headers.get("host") ?? "") : undefined,
     origin: headers.get("origin") ?? undefined,
     detail: refusal.kind === "bad-body" ? refusal.what : undefined,

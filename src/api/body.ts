@@ -91,10 +91,10 @@ function badBody(what: string): Refusal {
   return { kind: "bad-body", what };
 }
 
-const NO_OBJECT = badBody("invalid JSON: the body must be a JSON object");
+const NO_OBJECT = badBody("the body must be a JSON object");
 const EMPTY = badBody("invalid JSON: the body is empty, and must be a JSON object");
 const NO_UTF8 = badBody("invalid JSON: the body is not valid UTF-8");
-const NO_JSON = badBody("invalid JSON: the body does not parse, and must be a JSON object");
+const NO_JSON = badBody("invalid JSON: the body cannot be parsed");
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 

@@ -14,7 +14,7 @@
 
 import type { TObject } from "@sinclair/typebox";
 import { Elysia, ValidationError } from "elysia";
-import type { DecisionLog } from "../log.ts";
+import type { DecisionLog } from "../log/decision-log.ts";
 import { answerRefusal } from "./answer.ts";
 import { type BodySchema, type Fields, readBody } from "./body.ts";
 import type { Caller, Decision } from "./context.ts";

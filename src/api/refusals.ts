@@ -1,5 +1,6 @@
 /** Every refusal that a caller can hear: its status and its exact message, said once. */
 
+import { printable } from "../printable.ts";
 import type { Excess } from "../referee/axes.ts";
 import type { Bound } from "../referee/bounds.ts";
 import type { Coordinates, Sha256 } from "../registry/artifact-name.ts";
@@ -123,7 +124,7 @@ export function refusalMessage(refusal: Refusal): string {
 const MAX_QUOTED_CHARACTERS = 64;
 
 function shortened(text: string): string {
-  return text.length > MAX_QUOTED_CHARACTERS ? `${text.slice(0, MAX_QUOTED_CHARACTERS)}…` : text;
+  return printable(text.length > MAX_QUOTED_CHARACTERS ? `${text.slice(0, MAX_QUOTED_CHARACTERS)}…` : text);
 }
 
 /** `local/worker-a@0.1.0`. */

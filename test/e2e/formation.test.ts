@@ -98,12 +98,12 @@ describe("a body that is no request", () => {
   const good = { session_id: "ses_good", name: "local/root", version: "0.1.0" };
   test.each([
     ["", "invalid JSON: the body is empty, and must be a JSON object"],
-    ["{", "invalid JSON: the body does not parse, and must be a JSON object"],
-    ["[]", "invalid JSON: the body must be a JSON object"],
-    ["null", "invalid JSON: the body must be a JSON object"],
-    ['"x"', "invalid JSON: the body must be a JSON object"],
-    ["1", "invalid JSON: the body must be a JSON object"],
-    [`\ufeff${JSON.stringify(good)}`, "invalid JSON: the body does not parse, and must be a JSON object"],
+    ["{", "invalid JSON: the body cannot be parsed"],
+    ["[]", "the body must be a JSON object"],
+    ["null", "the body must be a JSON object"],
+    ['"x"', "the body must be a JSON object"],
+    ["1", "the body must be a JSON object"],
+    [`\ufeff${JSON.stringify(good)}`, "invalid JSON: the body cannot be parsed"],
     [{}, "'session_id' is required"],
     [{ ...good, session_id: 1 }, "'session_id' must be a string"],
     [{ ...good, name: null }, "'name' must be a string"],
