@@ -187,3 +187,14 @@ test("no connection is made into another protocol", async () => {
   const connect = await exchangeRaw(daemon.port, requestBytes({ method: "CONNECT", path: "127.0.0.1:1" }));
   expect([400, 404]).toContain(connect?.status ?? 0);
 });
+
+test("a method that HTTP has and the API has not is not found; one that the parser does not know ends the connection", async () => {
+  for (const method of ["PURGE", "PROPFIND", "QUERY", "TRACE"]) {
+    const answer = await exchangeRaw(daemon.port, requestBytes({ method, path: "/health" }));
+    expect([method, answer?.status, answer?.body]).toEqual([method, 404, '{"error":"not found"}']);
+  }
+  for (const method of ["get", "Get", "FOO", "BREW"]) {
+    const answer = await exchangeRaw(daemon.port, requestBytes({ method, path: "/health" }));
+    expect([method, answer]).toEqual([method, undefined]);
+  }
+});
