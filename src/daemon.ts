@@ -10,7 +10,7 @@ import { createDecisionLog, type DecisionLog } from "./log/decision-log.ts";
 import { announce, stderrLines } from "./log/stderr.ts";
 import { describeOsError } from "./os-error.ts";
 import { lowerManifest } from "./referee/envelope.ts";
-import { readManifestAside } from "./registry/manifest-reader.ts";
+import { readManifestInSlices } from "./registry/manifest.ts";
 import { Registry } from "./registry/registry.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { inSlices } from "./slices.ts";
@@ -71,7 +71,7 @@ export function startDaemon(
     sessions: new Sessions(() => performance.now()),
     registry: new Registry({
       path: registryPath,
-      readManifest: readManifestAside,
+      readManifest: readManifestInSlices,
       lower: (manifest) => inSlices(lowerManifest(manifest)),
     }),
     census: taken.census,
