@@ -126,8 +126,9 @@ function waits({ tally: { latencies } }: SoakContext): string {
 
 async function publishWorstPair(home: string, random: () => number): Promise<void> {
   const { parent, child } = worstCase(random);
-  await publishManifest(home, "worst-parent", parent.replaceAll("local/subject", "local/worst-child"));
-  await publishManifest(home, "worst-child", child);
+  await publishManifest(home, "worst-parent", parent);
+  // What the parent may spawn.
+  await publishManifest(home, "subject", child);
 }
 
 /** A session of the worst parent asks for the worst child, and ends; the next time they are others. */
@@ -143,7 +144,7 @@ async function spawnWorst(home: string, context: SoakContext, random: () => numb
   if (registered.status !== 200) return;
   const session = model.register(id, String(registered.body.credential), MAX_DEPTH);
   const credential = { "x-murmur-spawn-credential": session.credential };
-  const spawn = await ask(quiet, "/spawn", { name: "local/worst-child", version: VERSION }, credential);
+  const spawn = await ask(quiet, "/spawn", { name: "local/subject", version: VERSION }, credential);
   expectStatus(context, "worst child", spawn, 200, 403);
   if (spawn.status === 200) model.reserve(session);
   const ended = await ask(quiet, "/deregister", { outcome: "complete" }, credential);
