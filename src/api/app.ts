@@ -3,12 +3,12 @@
  * request goes through before them stands below.
  */
 
+import { whyForeign } from "../guard.ts";
 import { answerRefusal, lastAnswer } from "./answer.ts";
 import { hasBody } from "./body-bytes.ts";
 import { type Context, refuse } from "./context.ts";
 import { deregister } from "./deregister.ts";
 import { answers, answersPosted, createRouter, posted } from "./elysia.ts";
-import { refuseForeignCaller } from "./guard.ts";
 import { Pipelining } from "./pipelining.ts";
 import type { Refusal } from "./refusals.ts";
 import { register } from "./register.ts";
@@ -84,8 +84,8 @@ export function createApp(context: Context): App {
 }
 
 function refuseAtTheDoor(request: Request): Refusal | undefined {
+  const why = whyForeign(request.headers);
+  if (why !== undefined) return { kind: "foreign-caller", why };
   // The router would answer HEAD where it answers GET.
-  return (
-    refuseForeignCaller(request.headers) ?? (request.method === "HEAD" ? { kind: "not-found" } : undefined)
-  );
+  return request.method === "HEAD" ? { kind: "not-found" } : undefined;
 }

@@ -23,6 +23,8 @@ export interface Excess {
 /** One of the twelve questions. A child exceeds its parent where the parent does not cover one of its declarations. */
 export interface Axis {
   readonly key: string;
+  /** How it is written in a manifest; a new kind does not compile until everybody who words an axis knows it. */
+  readonly kind: "list" | "flag" | "scope" | "floor";
   /** What one side declares, in its order. No filesystem scope is the empty text: it reaches the whole workdir. */
   readonly declares: (held: Envelope) => readonly string[];
   readonly covers: (parent: Envelope, entry: string) => boolean;
@@ -41,6 +43,7 @@ export const AXES: readonly Axis[] = [
   names("capabilities.env.allow", (held) => held.envAllow),
   {
     key: "capabilities.filesystem.scope",
+    kind: "scope",
     declares: (held) => [held.filesystemScope ?? ""],
     covers: (parent, entry) => scopeCovers(parent.filesystemScope, entry === "" ? undefined : entry),
     says: saysScope,
@@ -51,6 +54,7 @@ export const AXES: readonly Axis[] = [
   patterns("capabilities.install.tool", (held) => held.installTool),
   {
     key: "capabilities.containment",
+    kind: "floor",
     declares: (held) => [held.containment],
     // A floor is a requirement rather than a grant, so it may only rise.
     covers: (parent, entry) => rank(entry) >= rank(parent.containment),
@@ -76,13 +80,6 @@ export function* excesses(parent: Envelope, child: Envelope): Generator<void, re
   return found;
 }
 
-/** The child's declarations on one axis that its parent does not cover, looked for as they are asked for. */
-export function* offending(axis: Axis, parent: Envelope, child: Envelope): Generator<string, void> {
-  for (const entry of axis.declares(child)) {
-    if (!axis.covers(parent, entry)) yield entry;
-  }
-}
-
 /** What a caller hears of one declaration that its parent does not cover. */
 export function refusal({ key, says }: Axis, entry: string, parent: Envelope): string {
   const said =
@@ -93,6 +90,7 @@ export function refusal({ key, says }: Axis, entry: string, parent: Envelope): s
 function network(key: string, of: (held: Envelope) => Declared<NetworkRules>): Axis {
   return {
     key,
+    kind: "list",
     declares: (held) => of(held).entries,
     covers(parent, entry) {
       const rule = parseNetworkRule(entry);
@@ -104,6 +102,7 @@ function network(key: string, of: (held: Envelope) => Declared<NetworkRules>): A
 function names(key: string, of: (held: Envelope) => Declared<ReadonlySet<string>>): Axis {
   return {
     key,
+    kind: "list",
     declares: (held) => of(held).entries,
     covers: (parent, entry) => of(parent).index.has(entry),
   };
@@ -112,13 +111,19 @@ function names(key: string, of: (held: Envelope) => Declared<ReadonlySet<string>
 function patterns(key: string, of: (held: Envelope) => Declared<{ covers(pattern: string): boolean }>): Axis {
   return {
     key,
+    kind: "list",
     declares: (held) => of(held).entries,
     covers: (parent, entry) => of(parent).index.covers(entry),
   };
 }
 
 function flag(key: string, of: (held: Envelope) => boolean): Axis {
-  return { key, declares: (held) => (of(held) ? ["true"] : []), covers: of };
+  return {
+    key,
+    kind: "flag",
+    declares: (held) => [String(of(held))],
+    covers: (parent, entry) => entry === "false" || of(parent),
+  };
 }
 
 function saysScope(entry: string, { filesystemScope }: Envelope): string {
@@ -130,5 +135,5 @@ function saysScope(entry: string, { filesystemScope }: Envelope): string {
 }
 
 function rank(containment: string): number {
-  return CONTAINMENT_CLASSES.findIndex((name) => name === containment);
+  return (CONTAINMENT_CLASSES as readonly string[]).indexOf(containment);
 }
