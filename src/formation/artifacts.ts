@@ -11,6 +11,7 @@ import { readManifestInSlices } from "../registry/manifest.ts";
 import { platformName } from "../registry/platform.ts";
 import { Registry, type Resolution } from "../registry/registry.ts";
 import { listVersions, type VersionListing } from "../registry/versions.ts";
+import { inSlices } from "../slices.ts";
 
 /** Where artifacts are looked for. */
 export interface ArtifactsOptions {
@@ -45,8 +46,14 @@ export class Artifacts {
   constructor({ registryPath, platform = platformName() }: ArtifactsOptions) {
     this.platform = platform;
     this.#path = registryPath;
-    const reading = { readManifest: readManifestInSlices, lower: lowerManifest };
-    this.#registry = new Registry({ path: registryPath, platform, ...reading });
+    // Nothing is asked twice, so nothing is kept there.
+    this.#registry = new Registry({
+      path: registryPath,
+      platform,
+      capacity: 0,
+      readManifest: readManifestInSlices,
+      lower: (manifest) => inSlices(lowerManifest(manifest)),
+    });
   }
 
   /** The versions of a name, listed at the first asking. */
