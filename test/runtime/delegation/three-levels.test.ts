@@ -82,7 +82,7 @@ test("by the end of its spawner, within the 20 s that it has then", async () => 
   const words = top.stderr.pipeThrough(new TextDecoderStream()).getReader();
   while (!said.includes("deaf from here on")) said += (await words.read()).value ?? "";
   top.kill("SIGKILL");
-  await until("all of them are gone", () => processesOf(parent.binary).length === 0, 30_000);
+  await until("all of them are gone", () => processesOf(world.workdir).length === 0, 30_000);
   const folder = join(world.home, ".murmur/records", world.workdir.slice(1));
   const session = readdirSync(folder).find((name) => name !== parent.session.id) ?? "";
   const trace = endedFromTheMiddle(session);
