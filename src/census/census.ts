@@ -6,8 +6,9 @@
  */
 
 import { descriptorLimit } from "../sys/limits.ts";
-import { ESRCH, openProcess } from "../sys/process.ts";
-import { closeDescriptor, ReadinessSet } from "../sys/readiness.ts";
+import { close } from "../sys/descriptors.ts";
+import { ReadinessSet } from "../sys/epoll.ts";
+import { openProcess } from "../sys/process.ts";
 import { identify, isPossible } from "./process-identity.ts";
 import { type RunningRecord, readRunningRecords } from "./running-records.ts";
 
@@ -85,16 +86,17 @@ export class Census {
   #admit(record: RunningRecord, index: number): void {
     if (!isPossible(record.pid)) return;
     // The descriptor comes first: what is identified afterwards is the process that it holds.
-    const descriptor = this.#exits ? openProcess(record.pid) : -1;
-    if (descriptor === -ESRCH) return;
+    const opened = this.#exits && openProcess(record.pid);
+    if (opened && !opened.ok && opened.fault === "ESRCH") return;
+    const descriptor = opened?.ok ? opened.value : undefined;
     const verdict = identify(record);
     // Only a process that is known for certain can be left to its descriptor.
     const watched =
-      descriptor >= 0 &&
+      descriptor !== undefined &&
       descriptor < this.#descriptors &&
       verdict === "alive" &&
       this.#exits?.add(descriptor, index) === true;
-    if (descriptor >= 0 && !watched) closeDescriptor(descriptor);
+    if (descriptor !== undefined && !watched) close(descriptor);
     if (verdict === "gone") return;
     const survivor = { record, registered: false, descriptor: watched ? descriptor : undefined };
     this.#survivors.set(index, survivor);
@@ -111,7 +113,7 @@ export class Census {
     this.#polled.delete(index);
     if (survivor.registered) this.#registered--;
     survivor.registered = false;
-    if (survivor.descriptor !== undefined) closeDescriptor(survivor.descriptor);
+    if (survivor.descriptor !== undefined) close(survivor.descriptor);
     const { sessionId } = survivor.record;
     const others = this.#bySession.get(sessionId)?.filter((other) => other !== survivor) ?? [];
     if (others.length > 0) this.#bySession.set(sessionId, others);

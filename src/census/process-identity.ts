@@ -5,7 +5,7 @@
 
 import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import { isSystemError } from "../os-error.ts";
-import { darwinStartTime, ESRCH, probe } from "../sys/process.ts";
+import { darwinStartTime, probe } from "../sys/process.ts";
 
 /** What the operating system says of a pid. */
 export type ProcessReading =
@@ -52,9 +52,15 @@ function readLinux(pid: number): ProcessReading {
     // The line is that of the main thread, which may end before the others do.
     return isEnded && !hasRunningThread(pid) ? GONE : { held: true, startToken };
   } catch {
-    // Gone, or hidden from this user. EPERM is another user's process: held all the same.
-    return probe(pid) === ESRCH ? GONE : { held: true, startToken: undefined };
+    // Gone, or hidden from this user.
+    return isFree(pid) ? GONE : { held: true, startToken: undefined };
   }
+}
+
+/** Whether nothing holds the pid. EPERM is another user's process: held all the same. */
+function isFree(pid: number): boolean {
+  const probed = probe(pid);
+  return !probed.ok && probed.fault === "ESRCH";
 }
 
 /** Longer than any `/proc/<pid>/stat`. */
@@ -97,10 +103,10 @@ export function parseProcStat(text: string): ThreadStat {
 }
 
 function readDarwin(pid: number): ProcessReading {
-  if (probe(pid) === ESRCH) return GONE;
+  if (isFree(pid)) return GONE;
   const started = darwinStartTime(pid);
   // The pid answers a probe and has no information: a zombie.
-  if (started === ESRCH) return GONE;
-  if (typeof started === "number") return { held: true, startToken: undefined };
-  return { held: true, startToken: `${started.seconds}.${String(started.microseconds).padStart(6, "0")}` };
+  if (!started.ok) return started.fault === "ESRCH" ? GONE : { held: true, startToken: undefined };
+  const { seconds, microseconds } = started.value;
+  return { held: true, startToken: `${seconds}.${String(microseconds).padStart(6, "0")}` };
 }

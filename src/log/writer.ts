@@ -7,7 +7,6 @@
  */
 
 import { closeSync, constants, fstatSync, openSync, write, writeSync } from "node:fs";
-import { constants as systemConstants } from "node:os";
 import { isSystemError } from "../os-error.ts";
 import { sendAtOnce } from "../sys/socket.ts";
 
@@ -34,7 +33,6 @@ const FILE_CHUNK_BYTES = 64 * 1024;
 
 const FULL: Attempt = { kind: "full" };
 const FAILED: Attempt = { kind: "failed" };
-const { EAGAIN, EINTR } = systemConstants.errno;
 
 /** The way to write to a descriptor that suits what it is. Looked at once: what stands behind it does not change. */
 export function openOutlet(fd: number): Outlet {
@@ -100,17 +98,17 @@ function attempt(write: () => number): Attempt {
 }
 
 function faultOf(error: unknown): Attempt {
-  return isSystemError(error) ? numbered(Math.abs(error.errno)) : FAILED;
+  return isSystemError(error) ? refused(error.code) : FAILED;
 }
 
-function numbered(errno: number): Attempt {
-  return errno === EAGAIN || errno === EINTR ? FULL : FAILED;
+function refused(code: string): Attempt {
+  return code === "EAGAIN" || code === "EINTR" ? FULL : FAILED;
 }
 
 function sendTo(fd: number, bytes: Uint8Array): Attempt | undefined {
   const sent = sendAtOnce(fd, bytes);
-  if (sent === undefined) return undefined;
-  return sent < 0 ? numbered(-sent) : { kind: "taken", bytes: sent };
+  if (sent.ok) return { kind: "taken", bytes: sent.value };
+  return sent.fault === "ENOSYS" ? undefined : refused(sent.fault);
 }
 
 /** The last way: a thread of the runtime's own waits in the write, and nobody else does. */

@@ -1,7 +1,7 @@
 /** What a child left in its directories, read as a stream. */
 
 import { join } from "node:path";
-import { describeError } from "./posix.ts";
+import { describeError } from "../sys/errors.ts";
 import { fault, ok, type Result } from "./result.ts";
 import type { HeldDirectory } from "./tree/held.ts";
 import { chunksOf, openRegularFile, type Unopened } from "./tree/regular-file.ts";

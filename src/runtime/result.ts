@@ -1,15 +1,4 @@
-/** A value, or what stood in its way. */
-export type Result<T, F> =
-  | { readonly ok: true; readonly value: T }
-  | { readonly ok: false; readonly fault: F };
-
-export function ok<T>(value: T): { readonly ok: true; readonly value: T } {
-  return { ok: true, value };
-}
-
-export function fault<F>(what: F): { readonly ok: false; readonly fault: F } {
-  return { ok: false, fault: what };
-}
+export { fault, ok, type Result } from "../result.ts";
 
 /**
  * Why a capsule does not start, with the code its operator looks up where there is one.

@@ -1,6 +1,7 @@
 /** Closing this process to those who would look into it. */
 
-import { callsOf, linuxCallsOf, MACOS, macosCallsOf } from "./library.ts";
+import { callsOf, linuxCallsOf, macosCallsOf } from "./library.ts";
+import { MACOS } from "./platform.ts";
 
 const linux = linuxCallsOf({ prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" } });
 const macos = macosCallsOf({ ptrace: { args: ["i32", "i32", "ptr", "i32"], returns: "i32" } });

@@ -2,52 +2,42 @@
  * The C library of this platform, opened in this one place: for the few system calls that the runtime does not offer.
  *
  * A host may forbid what calling it needs: memory that is written and then run. So whoever declares calls gets them or
- * nothing, and nothing here throws. `libraryFault` says what is missing, in one sentence.
+ * nothing, and nothing here throws. `libraryFault` says what is missing, in half a sentence.
  *
  * Each subject declares its own calls in a file beside this one; they are bound at their first use.
+ *
+ * Some of them take a variable number of arguments: `openat`, `ioctl`, `fcntl`, `syscall`. On Linux a further argument
+ * travels like a fixed one. On Apple's 64-bit ARM it does not, so nothing depends on one there.
  */
 
-import { dlopen, type FFIFunction, FFIType, read } from "bun:ffi";
+import { dlopen, type FFIFunction, FFIType, type Pointer, read, toArrayBuffer } from "bun:ffi";
+import { fault, ok, type Result } from "../result.ts";
+import { ARM64, LINUX, MACOS } from "./platform.ts";
 
-export const MACOS = process.platform === "darwin";
+/** Linux: glibc 2.29 or later. */
+export const LIBRARY = MACOS ? "/usr/lib/libSystem.B.dylib" : "libc.so.6";
 
-const LIBRARY = MACOS ? "/usr/lib/libSystem.B.dylib" : "libc.so.6";
+/** C's `long` and `size_t`: as a number wherever one holds it. */
+export const LONG = FFIType.i64_fast;
+export const SIZE = FFIType.u64_fast;
 
 type Declarations = Readonly<Record<string, FFIFunction>>;
 
 /** The functions that were declared, callable. */
 export type Calls<D extends Declarations> = ReturnType<typeof dlopen<D>>["symbols"];
 
-/** What came of binding: the functions, or why there are none. */
-type Binding<D extends Declarations> =
-  | { readonly calls: Calls<D>; readonly fault?: undefined }
-  | { readonly calls?: undefined; readonly fault: string };
-
-function bindAtFirstUse<const D extends Declarations>(declarations: D): () => Binding<D> {
-  let bound: Binding<D> | undefined;
-  return () => {
-    bound ??= bind(declarations);
-    return bound;
-  };
-}
-
-function bind<const D extends Declarations>(declarations: D): Binding<D> {
-  try {
-    return { calls: dlopen(LIBRARY, declarations).symbols };
-  } catch (error) {
-    return { fault: error instanceof Error ? error.message : String(error) };
-  }
-}
-
 /** Binds at the first use: all of them, or nothing (`undefined`) where the C library cannot be called, or lacks one. */
 export function callsOf<const D extends Declarations>(declarations: D): () => Calls<D> | undefined {
-  const bound = bindAtFirstUse(declarations);
-  return () => bound().calls;
+  let bound: Result<Calls<D>, string> | undefined;
+  return () => {
+    bound ??= bind(declarations);
+    return bound.ok ? bound.value : undefined;
+  };
 }
 
 /** The same for calls that only Linux has. */
 export function linuxCallsOf<const D extends Declarations>(declarations: D): () => Calls<D> | undefined {
-  return process.platform === "linux" ? callsOf(declarations) : () => undefined;
+  return LINUX ? callsOf(declarations) : () => undefined;
 }
 
 /** The same for calls that only macOS has. */
@@ -55,17 +45,63 @@ export function macosCallsOf<const D extends Declarations>(declarations: D): () 
   return MACOS ? callsOf(declarations) : () => undefined;
 }
 
-const ERRNO = MACOS ? "__error" : "__errno_location";
-const errnoBinding = bindAtFirstUse({ [ERRNO]: { args: [], returns: FFIType.ptr } });
+/** macOS on x64 keeps the calls that know 64-bit inodes under names of their own. */
+const INODE64 = MACOS && !ARM64 ? "$INODE64" : "";
 
-/** The error of the call just made; nothing may run in between. 0 where the C library cannot be called. */
-export function errno(): number {
-  const location = errnoBinding().calls?.[ERRNO]?.();
-  return typeof location === "number" ? read.i32(location) : 0;
+/** The same for calls of macOS that tell of inodes: declared and called by their plain names. */
+export function macosInodeCallsOf<const D extends Declarations>(declarations: D): () => Calls<D> | undefined {
+  const names = Object.keys(declarations);
+  const calls = macosCallsOf(
+    Object.fromEntries(names.map((name) => [`${name}${INODE64}`, declarations[name] as FFIFunction])),
+  );
+  let plain: Calls<D> | undefined;
+  return () => {
+    const bound = calls();
+    if (bound)
+      plain ??= Object.fromEntries(names.map((name) => [name, bound[`${name}${INODE64}`]])) as Calls<D>;
+    return plain;
+  };
 }
 
-/** Why the C library cannot be called on this host, as half a sentence; `undefined` where it can. */
+/** The error's place is found first: nothing then runs between a call that fails and the reading of its error. */
+function bind<const D extends Declarations>(declarations: D): Result<Calls<D>, string> {
+  errnoAt ??= findErrno();
+  if (!errnoAt.ok) return errnoAt;
+  return opened(declarations);
+}
+
+function opened<const D extends Declarations>(declarations: D): Result<Calls<D>, string> {
+  if (!LINUX && !MACOS) return fault(`${process.platform} is neither linux nor darwin`);
+  try {
+    return ok(dlopen(LIBRARY, declarations).symbols);
+  } catch (error) {
+    return fault(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** Of the thread that loaded this module: each thread has a copy of its own, of the number and of the module. */
+let errnoAt: Result<Pointer, string> | undefined;
+
+function findErrno(): Result<Pointer, string> {
+  const name = MACOS ? "__error" : "__errno_location";
+  const calls = opened({ [name]: { args: [], returns: "ptr" } });
+  if (!calls.ok) return calls;
+  const address = calls.value[name]?.();
+  return typeof address === "number" ? ok(address as Pointer) : fault(`${LIBRARY} has no errno`);
+}
+
+/** The error of the call just made; nothing may run in between. 0 where none was made. */
+export function errno(): number {
+  return errnoAt?.ok ? read.i32(errnoAt.value, 0) : 0;
+}
+
+/** For a call that returns nothing both at its end and on an error: with no error before, none after is the end. */
+export function clearErrno(): void {
+  if (errnoAt?.ok) new Int32Array(toArrayBuffer(errnoAt.value, 0, 4))[0] = 0;
+}
+
+/** What the C library cannot be called for on this host, in the system's words; `undefined` where it can. */
 export function libraryFault(): string | undefined {
-  const { fault } = errnoBinding();
-  return fault === undefined ? undefined : `the C library cannot be called (${fault})`;
+  errnoAt ??= findErrno();
+  return errnoAt.ok ? undefined : errnoAt.fault;
 }

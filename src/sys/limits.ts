@@ -1,6 +1,7 @@
 /** What this process may use at most. */
 
-import { callsOf, MACOS } from "./library.ts";
+import { callsOf } from "./library.ts";
+import { MACOS } from "./platform.ts";
 
 const libc = callsOf({
   setrlimit: { args: ["i32", "ptr"], returns: "i32" },

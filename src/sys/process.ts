@@ -1,36 +1,83 @@
-/** Other processes: whether a pid is held, by whom, and a descriptor of the holder. */
+/** Other processes: whether a pid is held, a descriptor of the holder, when it started, and, of a child, its end. */
 
 import { constants } from "node:os";
 import { isSystemError } from "../os-error.ts";
-import { errno, linuxCallsOf, macosCallsOf } from "./library.ts";
+import { ok } from "../result.ts";
+import type { Descriptor } from "./descriptors.ts";
+import { done, faultOf, lastFault, NO_CALL, number, type Posix, uninterrupted } from "./errors.ts";
+import { callsOf, linuxCallsOf, LONG, macosCallsOf } from "./library.ts";
 
-export const { ESRCH, ENOSYS } = constants.errno;
-
-/** `kill(pid, 0)`: 0 where this process may signal the pid, else the error's number. */
-export function probe(pid: number): number {
-  try {
-    process.kill(pid, 0);
-    return 0;
-  } catch (error) {
-    return isSystemError(error) ? Math.abs(error.errno) : constants.errno.EINVAL;
-  }
-}
-
-const linux = linuxCallsOf({ syscall: { args: ["i64", "i64", "i64"], returns: "i64" } });
-
-const SYS_PIDFD_OPEN = 434n;
-
-/** Linux: a descriptor of the process that holds the pid now, or minus the error's number. */
-export function openProcess(pid: number): number {
-  const calls = linux();
-  if (!calls) return -ENOSYS;
-  const descriptor = Number(calls.syscall(SYS_PIDFD_OPEN, BigInt(pid), 0n));
-  return descriptor === -1 ? -errno() : descriptor;
-}
-
+const libc = callsOf({
+  kill: { args: ["i32", "i32"], returns: "i32" },
+  waitpid: { args: ["i32", "ptr", "i32"], returns: "i32" },
+});
+const linux = linuxCallsOf({
+  syscall: { args: [LONG, LONG, LONG, "ptr", LONG], returns: LONG },
+});
 const macos = macosCallsOf({
   proc_pidinfo: { args: ["i32", "i32", "u64", "ptr", "i32"], returns: "i32" },
 });
+
+/** The same numbers on Linux for x64 and arm64. */
+const SYS_PIDFD_SEND_SIGNAL = 424;
+const SYS_PIDFD_OPEN = 434;
+const WNOHANG = 1;
+
+/** `kill(pid, 0)`: whether this process may signal the pid. `ESRCH`: nothing holds it. */
+export function probe(pid: number): Posix<void> {
+  try {
+    process.kill(pid, 0);
+    return ok(undefined);
+  } catch (error) {
+    return faultOf(isSystemError(error) ? Math.abs(error.errno) : constants.errno.EINVAL);
+  }
+}
+
+/**
+ * A descriptor of the process that holds the pid now; close-on-exec. It can be read once the process has exited, though
+ * it may not be reaped yet. Linux from 5.3. Of a child, open it before the child is waited for: until then no other has
+ * its number.
+ */
+export function openProcess(pid: number): Posix<Descriptor> {
+  return number(linux()?.syscall(SYS_PIDFD_OPEN, pid, 0, null, 0));
+}
+
+/** How a process ended, as its parent hears it: a status, or the number of a signal. */
+export type Wait =
+  | { readonly kind: "exited"; readonly status: number }
+  | { readonly kind: "signaled"; readonly number: number };
+
+const status = new Int32Array(1);
+
+/**
+ * Reaps a child that has exited. `undefined`: there is nothing to collect yet, be it that it runs, be it that a tracer
+ * holds it. `ECHILD`: it is gone, and its status with it.
+ */
+export function collect(pid: number): Posix<Wait | undefined> {
+  const reaped = uninterrupted(() => libc()?.waitpid(pid, status, WNOHANG));
+  if (!reaped.ok) return reaped;
+  return ok(reaped.value === 0 ? undefined : readStatus(status[0] ?? 0));
+}
+
+function readStatus(raw: number): Wait {
+  const number = raw & 0x7f;
+  return number === 0 ? { kind: "exited", status: (raw >> 8) & 0xff } : { kind: "signaled", number };
+}
+
+/**
+ * Signals a child that has not been reaped: by the descriptor that holds it where there is one, which can never be
+ * another process by now.
+ */
+export function signalProcess(
+  pid: number,
+  held: Descriptor | undefined,
+  signal: "SIGTERM" | "SIGKILL",
+): Posix<void> {
+  const code = constants.signals[signal];
+  if (held === undefined) return done(libc()?.kill(pid, code));
+  const sent = number(linux()?.syscall(SYS_PIDFD_SEND_SIGNAL, held, code, null, 0));
+  return sent.ok ? ok(undefined) : sent;
+}
 
 const PROC_PIDTBSDINFO = 3;
 /** Size of struct proc_bsdinfo, and where its start time stands in it. */
@@ -38,17 +85,17 @@ const BSDINFO_BYTES = 136;
 const BSDINFO_START_SECONDS = 120;
 const BSDINFO_START_MICROSECONDS = 128;
 
-/** macOS: when the process started, or the error's number. */
+/** macOS: when the process started. */
 export function darwinStartTime(
   pid: number,
-): { readonly seconds: bigint; readonly microseconds: bigint } | number {
+): Posix<{ readonly seconds: bigint; readonly microseconds: bigint }> {
   const calls = macos();
-  if (!calls) return ENOSYS;
+  if (!calls) return NO_CALL;
   const info = new Uint8Array(BSDINFO_BYTES);
-  if (calls.proc_pidinfo(pid, PROC_PIDTBSDINFO, 0n, info, BSDINFO_BYTES) < BSDINFO_BYTES) return errno();
+  if (calls.proc_pidinfo(pid, PROC_PIDTBSDINFO, 0n, info, BSDINFO_BYTES) < BSDINFO_BYTES) return lastFault();
   const view = new DataView(info.buffer);
-  return {
+  return ok({
     seconds: view.getBigUint64(BSDINFO_START_SECONDS, true),
     microseconds: view.getBigUint64(BSDINFO_START_MICROSECONDS, true),
-  };
+  });
 }

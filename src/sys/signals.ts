@@ -1,18 +1,51 @@
-/** Signals that the runtime cannot ignore for us: its handlers do not do, because the call that raised one is made again. */
+/**
+ * What this process does on signals, where the runtime's handlers do not do.
+ *
+ * A mask needs nothing: where SIGTERM was blocked, a thread of Bun's takes it all the same, and its handler runs.
+ */
 
 import { constants } from "node:os";
+import { ok } from "../result.ts";
+import { done, type Posix } from "./errors.ts";
 import { callsOf } from "./library.ts";
+import { MACOS } from "./platform.ts";
 
-const libc = callsOf({ signal: { args: ["i32", "usize"], returns: "usize" } });
+const libc = callsOf({
+  signal: { args: ["i32", "usize"], returns: "usize" },
+  sigaction: { args: ["i32", "ptr", "ptr"], returns: "i32" },
+});
 
+const SIG_DFL = 0n;
 const SIG_IGN = 1n;
 const SIG_ERR = 2n ** 64n - 1n;
 
 /**
  * A terminal may be set to stop whoever writes to it from the background (`stty tostop`). Whether writing to it stops
- * nothing from now on.
+ * nothing from now on. A handler would not do: the call that raised the signal is made again.
  */
 export function ignoreTerminalStops(): boolean {
   const calls = libc();
   return calls !== undefined && BigInt(calls.signal(constants.signals.SIGTTOU, SIG_IGN)) !== SIG_ERR;
+}
+
+/** `struct sigaction`: the handler first; then on Linux the mask and the flags, on macOS a shorter mask and the flags. */
+const ACTION_BYTES = 256;
+const FLAGS_AT = MACOS ? 12 : 136;
+const SA_NOCLDWAIT = MACOS ? 0x20 : 0x2;
+
+/**
+ * Sees to it that the exit status of a child is kept until it is collected. A process whose starter ignored SIGCHLD
+ * ignores it too, for that survives exec, and the kernel then throws the status away. A handler that is there stays.
+ */
+export function keepExitStatuses(): Posix<void> {
+  const bytes = new Uint8Array(ACTION_BYTES);
+  const action = new DataView(bytes.buffer);
+  const got = done(libc()?.sigaction(constants.signals.SIGCHLD, null, bytes));
+  if (!got.ok) return got;
+  const ignored = action.getBigUint64(0, true) === SIG_IGN;
+  const flags = action.getInt32(FLAGS_AT, true);
+  if (!ignored && (flags & SA_NOCLDWAIT) === 0) return ok(undefined);
+  if (ignored) action.setBigUint64(0, SIG_DFL, true);
+  action.setInt32(FLAGS_AT, flags & ~SA_NOCLDWAIT, true);
+  return done(libc()?.sigaction(constants.signals.SIGCHLD, bytes, null));
 }

@@ -3,7 +3,8 @@
 import { lstatSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { encodeName, openDirectoryPath } from "../../src/runtime/posix.ts";
+import { encodeName } from "../../src/sys/names.ts";
+import { openDirectoryPath } from "../../src/sys/opening.ts";
 import { type HeldDirectory, holdDirectory } from "../../src/runtime/tree/held.ts";
 import { removeTree } from "../../src/runtime/tree/remove.ts";
 

@@ -1,6 +1,7 @@
 /** `completion.json` in a records directory that is held by descriptor. */
 
-import type { Descriptor, Posix } from "../posix.ts";
+import type { Descriptor } from "../../sys/descriptors.ts";
+import type { Posix } from "../../sys/errors.ts";
 import type { Secret } from "../secret.ts";
 import { openRegularFile, readAtOnce } from "../tree/regular-file.ts";
 import { replaceFile, writeAll } from "../tree/replaced-file.ts";

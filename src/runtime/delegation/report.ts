@@ -2,7 +2,8 @@
 
 import type { Clock } from "../clock.ts";
 import type { SpawnerHandle } from "../contract/spawner-handle.ts";
-import { type Descriptor, describeError, type Errno, type Posix } from "../posix.ts";
+import type { Descriptor } from "../../sys/descriptors.ts";
+import { describeError, type Errno, type Posix } from "../../sys/errors.ts";
 import { call, userMessage } from "./a2a.ts";
 import { cutDetail, type Delivery, type Report } from "./completion.ts";
 import {

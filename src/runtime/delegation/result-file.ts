@@ -1,6 +1,7 @@
 /** A child's answer: the file it left in a directory that its parent holds. */
 
-import { close, type Descriptor, describeError, type Errno, type Posix } from "../posix.ts";
+import { close, type Descriptor } from "../../sys/descriptors.ts";
+import { describeError, type Errno, type Posix } from "../../sys/errors.ts";
 import { createRedactor, redactBytes } from "../redaction.ts";
 import { ok } from "../result.ts";
 import type { Secret } from "../secret.ts";

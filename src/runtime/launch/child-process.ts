@@ -3,10 +3,11 @@
 import type { Clock } from "../clock.ts";
 import { within } from "../clock.ts";
 import type { Output } from "../output.ts";
-import { openPipe } from "../posix/pipe.ts";
-import { keepExitStatuses } from "../posix/signals.ts";
-import { spawnProcess } from "../posix/spawn.ts";
-import { close, type Descriptor, describeError, type Posix } from "../posix.ts";
+import { close, type Descriptor } from "../../sys/descriptors.ts";
+import { describeError, type Posix } from "../../sys/errors.ts";
+import { openPipe } from "../../sys/pipe.ts";
+import { keepExitStatuses } from "../../sys/signals.ts";
+import { spawnProcess } from "../../sys/spawn.ts";
 import { fault, ok, type Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { feedLine } from "./feed-line.ts";

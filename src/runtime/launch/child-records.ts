@@ -7,7 +7,10 @@
 
 import { join, resolve } from "node:path";
 import { printable } from "../../printable.ts";
-import { close, type Descriptor, describeError, encodeName, statusOf } from "../posix.ts";
+import { close, type Descriptor } from "../../sys/descriptors.ts";
+import { describeError } from "../../sys/errors.ts";
+import { encodeName } from "../../sys/names.ts";
+import { statusOf } from "../../sys/status.ts";
 import { redactSaid } from "../redaction.ts";
 import { fault, ok, type Result } from "../result.ts";
 import type { Secret } from "../secret.ts";

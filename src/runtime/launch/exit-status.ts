@@ -1,7 +1,7 @@
 /** How a process ended. */
 
 import { constants } from "node:os";
-import type { Wait } from "../posix/process.ts";
+import type { Wait } from "../../sys/process.ts";
 
 export type ExitStatus =
   | { readonly kind: "exited"; readonly status: number }

@@ -1,8 +1,8 @@
 /** Handing a child the one line of its standard input. */
 
-import { write } from "../posix/content.ts";
-import { writable } from "../posix/readiness.ts";
-import { close, type Descriptor } from "../posix.ts";
+import { write } from "../../sys/content.ts";
+import { close, type Descriptor } from "../../sys/descriptors.ts";
+import { writable } from "../../sys/poll.ts";
 
 /** What a pipe that can be written takes without waiting, on every platform (`PIPE_BUF`). */
 const PORTION_BYTES = 512;

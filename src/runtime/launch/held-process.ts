@@ -9,9 +9,9 @@
  */
 
 import type { Clock } from "../clock.ts";
-import { close, type Descriptor } from "../posix.ts";
-import { collect, openProcess, signalProcess } from "../posix/process.ts";
-import { readable } from "../posix/readiness.ts";
+import { close, type Descriptor } from "../../sys/descriptors.ts";
+import { readable } from "../../sys/poll.ts";
+import { collect, openProcess, signalProcess } from "../../sys/process.ts";
 import { type ExitStatus, exitStatusOf } from "./exit-status.ts";
 
 /** The pause between two looks: doubled from the first to the longest, in milliseconds. */

@@ -1,12 +1,11 @@
 /** The child's half of a spawner lifeline: it holds the read end and hears end of file when its spawner ends. */
 
 import type { Environment } from "../contract/environment.ts";
-import { read } from "../posix/content.ts";
-import { whyNoCalls } from "../posix/libc.ts";
-import { isReadOnly, setCloseOnExec } from "../posix/pipe.ts";
-import { LIBC } from "../posix/platform.ts";
-import { readable } from "../posix/readiness.ts";
-import { type Descriptor, statusOf } from "../posix.ts";
+import { read } from "../../sys/content.ts";
+import { type Descriptor, isReadOnly, setCloseOnExec } from "../../sys/descriptors.ts";
+import { libraryFault } from "../../sys/library.ts";
+import { readable } from "../../sys/poll.ts";
+import { statusOf } from "../../sys/status.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import { TERMINATED_STATUS, WAIT } from "./thread.ts";
 
@@ -31,7 +30,7 @@ export interface HeldLifeline {
 export function holdLifeline(environment: Environment): Result<HeldLifeline | undefined, StartRefusal> {
   const text = environment.MURMUR_SPAWNER_LIFELINE?.trim() ?? "";
   if (text === "") return ok(undefined);
-  const noCalls = whyNoCalls();
+  const noCalls = libraryFault();
   if (noCalls !== undefined) return refused(`this process may not call the C library (${noCalls})`);
   const end = readEndIn(text);
   if (!end.ok) return refused(end.fault);
@@ -74,7 +73,7 @@ function hold(descriptor: Descriptor): HeldLifeline {
     lookNowAndThen(descriptor, resolve);
   };
   try {
-    waitInThread({ descriptor, bound, library: LIBC, status: TERMINATED_STATUS }, resolve, withoutThread);
+    waitInThread({ descriptor, bound, status: TERMINATED_STATUS }, resolve, withoutThread);
   } catch {
     withoutThread();
   }

@@ -1,7 +1,8 @@
 /** The parent's half of a spawner lifeline: a pipe whose write end lives exactly as long as the parent wants the child. */
 
-import { openPipe } from "../posix/pipe.ts";
-import { close, type Posix } from "../posix.ts";
+import { close } from "../../sys/descriptors.ts";
+import type { Posix } from "../../sys/errors.ts";
+import { openPipe } from "../../sys/pipe.ts";
 import { ok } from "../result.ts";
 
 export interface ParentLifeline {

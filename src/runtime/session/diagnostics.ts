@@ -3,7 +3,7 @@
 import { printable } from "../../printable.ts";
 import type { HeldLifeline } from "../lifeline/child.ts";
 import type { Output } from "../output.ts";
-import { close } from "../posix.ts";
+import { close } from "../../sys/descriptors.ts";
 import { redactSaid } from "../redaction.ts";
 import { appendLine } from "../tree/appended-file.ts";
 import type { HeldDirectory } from "../tree/held.ts";

@@ -19,8 +19,8 @@ import { type HeldLifeline, holdLifeline } from "../lifeline/child.ts";
 import { TEARDOWN_MS } from "../lifeline/follow.ts";
 import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../manifest.ts";
 import { type Output, processOutput } from "../output.ts";
-import { whyNoCalls } from "../posix/libc.ts";
-import { keepExitStatuses } from "../posix/signals.ts";
+import { libraryFault } from "../../sys/library.ts";
+import { keepExitStatuses } from "../../sys/signals.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { type ChildSessions, createChildSessions } from "./child-sessions.ts";
@@ -95,7 +95,7 @@ export function canDelegate(session: Session): session is DelegatingSession {
  * @returns the session, or why this capsule does not start
  */
 export async function openSession(options: SessionOptions = {}): Promise<Result<Session, StartRefusal>> {
-  const noCalls = whyNoCalls();
+  const noCalls = libraryFault();
   if (noCalls !== undefined) return fault({ message: withoutCalls(noCalls) });
   keepExitStatuses();
   const environment = options.environment ?? process.env;

@@ -6,27 +6,14 @@
  * while other processes rewrite either.
  */
 
-import { type Entry, listDirectory } from "../posix/listing.ts";
-import {
-  close,
-  createFileAt,
-  type Descriptor,
-  type Errno,
-  type Kind,
-  makeDirectoryAt,
-  makeLinkAt,
-  type Name,
-  openDirectoryAt,
-  openForReadingAt,
-  type Posix,
-  readLinkAt,
-  removeAt,
-  type Status,
-  setMode,
-  setModified,
-  statusAt,
-  statusOf,
-} from "../posix.ts";
+import { setMode, setModified } from "../../sys/attributes.ts";
+import { close, type Descriptor } from "../../sys/descriptors.ts";
+import { makeDirectoryAt, makeLinkAt, readLinkAt, removeAt } from "../../sys/entries.ts";
+import type { Errno, Posix } from "../../sys/errors.ts";
+import { type Entry, listDirectory } from "../../sys/listing.ts";
+import type { Name } from "../../sys/names.ts";
+import { createFileAt, openDirectoryAt, openForReadingAt } from "../../sys/opening.ts";
+import { type Kind, type Status, statusAt, statusOf } from "../../sys/status.ts";
 import { fault, ok, type Result } from "../result.ts";
 import { createDescent, type Descent, identityOf } from "../tree/descent.ts";
 import { type Account, openAccount, type SkipReason, skip } from "./account.ts";

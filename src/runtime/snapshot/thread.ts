@@ -6,7 +6,7 @@
  * module that a thread could be started from unless its author names it as an entry point.
  */
 
-import type { Descriptor } from "../posix.ts";
+import type { Descriptor } from "../../sys/descriptors.ts";
 import { emptyDirectory } from "../tree/remove.ts";
 import { type Account, closeAccount, type WorkdirSnapshot } from "./account.ts";
 import { type CopyFault, type CopyTask, copyTree } from "./copy.ts";

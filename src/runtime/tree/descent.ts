@@ -6,15 +6,10 @@
  * as the parent of the one below, or by names from the top, and is taken only if it is the very directory it was.
  */
 
-import {
-  close,
-  type Descriptor,
-  encodeName,
-  type Name,
-  openDirectoryAt,
-  type Status,
-  statusOf,
-} from "../posix.ts";
+import { close, type Descriptor } from "../../sys/descriptors.ts";
+import { encodeName, type Name } from "../../sys/names.ts";
+import { openDirectoryAt } from "../../sys/opening.ts";
+import { type Status, statusOf } from "../../sys/status.ts";
 
 /** Levels that are held open; each descent needs as many descriptors. */
 const OPEN_LEVELS = 48;

@@ -1,6 +1,9 @@
 /** Directories that are held: by a descriptor, which stays the same directory whatever happens to its name. */
 
-import { close, type Descriptor, encodeName, openDirectoryAt, type Posix } from "../posix.ts";
+import { close, type Descriptor } from "../../sys/descriptors.ts";
+import type { Posix } from "../../sys/errors.ts";
+import { encodeName } from "../../sys/names.ts";
+import { openDirectoryAt } from "../../sys/opening.ts";
 import { ok } from "../result.ts";
 
 export interface HeldDirectory {

@@ -1,17 +1,12 @@
 /** Directories of this user alone, made and opened step by step beneath one that is held, no link followed. */
 
-import {
-  close,
-  type Descriptor,
-  describeError,
-  type Errno,
-  encodeName,
-  makeDirectoryAt,
-  type Name,
-  openDirectoryAt,
-  setMode,
-  statusOf,
-} from "../posix.ts";
+import { setMode } from "../../sys/attributes.ts";
+import { close, type Descriptor } from "../../sys/descriptors.ts";
+import { makeDirectoryAt } from "../../sys/entries.ts";
+import { describeError, type Errno } from "../../sys/errors.ts";
+import { encodeName, type Name } from "../../sys/names.ts";
+import { openDirectoryAt } from "../../sys/opening.ts";
+import { statusOf } from "../../sys/status.ts";
 import { fault, ok, type Result } from "../result.ts";
 import { type HeldDirectory, holdDirectory } from "./held.ts";
 

@@ -4,21 +4,14 @@
  * The work is a generator that yields after each entry: a thread runs it to its end, the main one in slices.
  */
 
-import { type Entry, listDirectory } from "../posix/listing.ts";
-import {
-  close,
-  type Descriptor,
-  type Errno,
-  type Name,
-  openDirectoryAt,
-  type Posix,
-  removeAt,
-  removeDirectoryAt,
-  type Status,
-  setMode,
-  setModeAt,
-  statusOf,
-} from "../posix.ts";
+import { setMode } from "../../sys/attributes.ts";
+import { close, type Descriptor } from "../../sys/descriptors.ts";
+import { removeAt, removeDirectoryAt, setModeAt } from "../../sys/entries.ts";
+import type { Errno, Posix } from "../../sys/errors.ts";
+import { type Entry, listDirectory } from "../../sys/listing.ts";
+import type { Name } from "../../sys/names.ts";
+import { openDirectoryAt } from "../../sys/opening.ts";
+import { type Status, statusOf } from "../../sys/status.ts";
 import { fault, ok } from "../result.ts";
 import { createDescent, type Descent } from "./descent.ts";
 

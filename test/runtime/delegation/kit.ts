@@ -3,7 +3,8 @@ import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DelegationIdentity } from "../../../src/runtime/delegation/identity.ts";
-import { type Descriptor, openDirectoryPath } from "../../../src/runtime/posix.ts";
+import type { Descriptor } from "../../../src/sys/descriptors.ts";
+import { openDirectoryPath } from "../../../src/sys/opening.ts";
 import { coordinates } from "../parent.ts";
 
 const made: string[] = [];

@@ -3,7 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { join } from "node:path";
 import type { CompletionRecord } from "../../../src/runtime/delegation/completion.ts";
 import { readRecord, writeRecord } from "../../../src/runtime/delegation/record-file.ts";
-import { close } from "../../../src/runtime/posix.ts";
+import { close } from "../../../src/sys/descriptors.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 import { hold, identity, scratch } from "./kit.ts";
 

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Report } from "../../../src/runtime/delegation/completion.ts";
 import { type Post, postToDoor, reportCompletion } from "../../../src/runtime/delegation/report.ts";
 import { parseDoorUrl } from "../../../src/runtime/index.ts";
-import { close } from "../../../src/runtime/posix.ts";
+import { close } from "../../../src/sys/descriptors.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { type RawServer, rawServer, reply } from "../../kit/raw-server.ts";
 import { hold, identity, scratch } from "./kit.ts";

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { close } from "../../../src/runtime/posix.ts";
+import { close } from "../../../src/sys/descriptors.ts";
 import { hold } from "./kit.ts";
 import {
   CLEAN,

@@ -82,7 +82,7 @@ test.each(throwing)("a launch in which something throws %s leaves nothing", asyn
 test.skipIf(process.platform !== "linux")("a copy for which no thread can be had says so", async () => {
   const program = `
     import { withoutThreads } from "${join(import.meta.dir, "../without-threads.ts")}";
-    import { openDirectoryPath } from "${join(import.meta.dir, "../../../src/runtime/posix.ts")}";
+    import { openDirectoryPath } from "${join(import.meta.dir, "../../../src/sys/opening.ts")}";
     import { snapshotWorkdir } from "${join(import.meta.dir, "../../../src/runtime/snapshot/snapshot.ts")}";
     import { openDescriptors } from "${join(import.meta.dir, "../world.ts")}";
     const held = (path) => ({ path, descriptor: openDirectoryPath(path).value, close() {} });

@@ -50,7 +50,7 @@ describe("the output of twelve children at once", () => {
 
 test("an approval longer than a pipe holds comes whole", async () => {
   const { feedLine } = await import("../../../src/runtime/launch/feed-line.ts");
-  const { openPipe } = await import("../../../src/runtime/posix/pipe.ts");
+  const { openPipe } = await import("../../../src/sys/pipe.ts");
   const pipe = openPipe();
   if (!pipe.ok) throw new Error(pipe.fault);
   const line = `${"a".repeat(300_000)}\n`;

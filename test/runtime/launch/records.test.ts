@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { endAll, type LaunchedChild, systemClock } from "../../../src/runtime/index.ts";
-import { statusOf } from "../../../src/runtime/posix.ts";
+import { statusOf } from "../../../src/sys/status.ts";
 import { createChildSessions } from "../../../src/runtime/session/child-sessions.ts";
 import { writeChild } from "../delegation/shell-child.ts";
 import { sharedParent } from "../parent.ts";

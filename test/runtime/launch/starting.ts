@@ -3,7 +3,8 @@
 import { type Clock, systemClock } from "../../../src/runtime/clock.ts";
 import { type ChildProcess, startProcess } from "../../../src/runtime/launch/child-process.ts";
 import { openLifeline } from "../../../src/runtime/lifeline/parent.ts";
-import { close, openDirectoryPath } from "../../../src/runtime/posix.ts";
+import { close } from "../../../src/sys/descriptors.ts";
+import { openDirectoryPath } from "../../../src/sys/opening.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 
 export interface Started extends ChildProcess {

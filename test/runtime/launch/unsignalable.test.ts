@@ -16,7 +16,7 @@ const PARENT = `
   import { endAll, Secret, systemClock } from "${source}/index.ts";
   import { startProcess } from "${source}/launch/child-process.ts";
   import { openLifeline } from "${source}/lifeline/parent.ts";
-  import { openDirectoryPath } from "${source}/posix.ts";
+  import { openDirectoryPath } from "${source}/../sys/opening.ts";
   const quiet = async () => {};
   const root = openDirectoryPath("/");
   function start(...command) {

@@ -5,7 +5,7 @@
 
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { encodeName } from "../../../src/runtime/posix.ts";
+import { encodeName } from "../../../src/sys/names.ts";
 
 const [folder = "", outside = ""] = process.argv.slice(-2);
 const names = Array.from({ length: 40 }, (_, index) => `entry-${index}`);

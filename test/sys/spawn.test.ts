@@ -1,11 +1,13 @@
 import { dlopen } from "bun:ffi";
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { openSync } from "node:fs";
-import { openPipe } from "../../../src/runtime/posix/pipe.ts";
-import { collect } from "../../../src/runtime/posix/process.ts";
-import { type SpawnPlan, spawnProcess } from "../../../src/runtime/posix/spawn.ts";
-import { close, type Errno, openDirectoryPath } from "../../../src/runtime/posix.ts";
-import { until } from "../../kit/until.ts";
+import { close } from "../../src/sys/descriptors.ts";
+import type { Errno } from "../../src/sys/errors.ts";
+import { openDirectoryPath } from "../../src/sys/opening.ts";
+import { openPipe } from "../../src/sys/pipe.ts";
+import { collect } from "../../src/sys/process.ts";
+import { type SpawnPlan, spawnProcess } from "../../src/sys/spawn.ts";
+import { until } from "../kit/until.ts";
 
 // Processes start slowly on a machine that is busy with other things.
 setDefaultTimeout(60_000);

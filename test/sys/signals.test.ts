@@ -4,7 +4,7 @@ import { join } from "node:path";
 // Processes start slowly on a machine that is busy with other things.
 setDefaultTimeout(60_000);
 
-const SIGNALS = join(import.meta.dir, "../../../src/runtime/posix/signals.ts");
+const SIGNALS = join(import.meta.dir, "../../src/sys/signals.ts");
 
 test("a handler of SIGCHLD is left where it is", async () => {
   const program = `

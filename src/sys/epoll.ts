@@ -6,13 +6,7 @@ const linux = linuxCallsOf({
   epoll_create1: { args: ["i32"], returns: "i32" },
   epoll_ctl: { args: ["i32", "i32", "i32", "ptr"], returns: "i32" },
   epoll_wait: { args: ["i32", "ptr", "i32", "i32"], returns: "i32" },
-  close: { args: ["i32"], returns: "i32" },
 });
-
-/** Closes a descriptor that none of the runtime's own objects holds. */
-export function closeDescriptor(fd: number): void {
-  linux()?.close(fd);
-}
 
 const EPOLL_CLOEXEC = 0o2000000;
 const EPOLL_CTL_ADD = 1;

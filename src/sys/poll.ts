@@ -1,8 +1,9 @@
 /** Whether descriptors can be read or written without waiting. */
 
-import { type Descriptor, library } from "./libc.ts";
+import type { Descriptor } from "./descriptors.ts";
+import { callsOf } from "./library.ts";
 
-const { poll } = library({ poll: { args: ["ptr", "u64", "i32"], returns: "i32" } });
+const libc = callsOf({ poll: { args: ["ptr", "u64", "i32"], returns: "i32" } });
 
 const POLLIN = 1;
 const POLLOUT = 4;
@@ -27,6 +28,6 @@ function ask(descriptors: readonly Descriptor[], events: number): boolean[] {
     entries.setInt32(at * ENTRY_BYTES, descriptor, true);
     entries.setInt16(at * ENTRY_BYTES + 4, events, true);
   }
-  const came = descriptors.length > 0 && poll(bytes, descriptors.length, 0) > 0;
+  const came = descriptors.length > 0 && (libc()?.poll(bytes, descriptors.length, 0) ?? 0) > 0;
   return descriptors.map((_, at) => came && entries.getInt16(at * ENTRY_BYTES + 6, true) !== 0);
 }

@@ -1,42 +1,49 @@
 /** The bytes of an open file. */
 
-import { fault, ok } from "../result.ts";
-import { type Descriptor, done, interrupted, lastFault, libc, linux, type Posix } from "./libc.ts";
-import { FICLONE, SEEK_DATA, SEEK_HOLE, SEEK_SET } from "./platform.ts";
+import { ok } from "../result.ts";
+import type { Descriptor } from "./descriptors.ts";
+import { done, number, type Posix, uninterrupted } from "./errors.ts";
+import { callsOf, linuxCallsOf, LONG, SIZE } from "./library.ts";
+import { MACOS } from "./platform.ts";
+
+const libc = callsOf({
+  read: { args: ["i32", "ptr", SIZE], returns: LONG },
+  write: { args: ["i32", "ptr", SIZE], returns: LONG },
+  lseek: { args: ["i32", LONG, "i32"], returns: LONG },
+  ftruncate: { args: ["i32", LONG], returns: "i32" },
+});
+const linux = linuxCallsOf({
+  copy_file_range: { args: ["i32", "ptr", "i32", "ptr", SIZE, "u32"], returns: LONG },
+  ioctl: { args: ["i32", SIZE, "i32"], returns: "i32" },
+});
+
+/** `_IOW(0x94, 9, int)`. */
+const FICLONE = 0x4004_9409;
 
 /** Reads into `buffer`: the bytes read, 0 at the end of the file. */
 export function read(descriptor: Descriptor, buffer: Uint8Array): Posix<number> {
   if (buffer.length === 0) return ok(0);
-  for (;;) {
-    const count = Number(libc.read(descriptor, buffer, buffer.length));
-    if (count >= 0) return ok(count);
-    if (!interrupted()) return lastFault();
-  }
+  return uninterrupted(() => libc()?.read(descriptor, buffer, buffer.length));
 }
 
 /** Writes of `buffer` what the system takes at once: the bytes written. */
 export function write(descriptor: Descriptor, buffer: Uint8Array): Posix<number> {
   if (buffer.length === 0) return ok(0);
-  for (;;) {
-    const count = Number(libc.write(descriptor, buffer, buffer.length));
-    if (count >= 0) return ok(count);
-    if (!interrupted()) return lastFault();
-  }
+  return uninterrupted(() => libc()?.write(descriptor, buffer, buffer.length));
 }
 
 export function setLength(descriptor: Descriptor, length: number): Posix<void> {
-  return done(libc.ftruncate(descriptor, length));
+  return done(libc()?.ftruncate(descriptor, length));
 }
 
-const WHENCE = { start: SEEK_SET, data: SEEK_DATA, hole: SEEK_HOLE } as const;
+const WHENCE = { start: 0, data: MACOS ? 4 : 3, hole: MACOS ? 3 : 4 } as const;
 
 /**
  * Moves a file's position to `offset`, or to the first byte from there that is data, or a hole (the end counts as one).
  * `ENXIO`: there is none.
  */
 export function seek(descriptor: Descriptor, offset: number, to: keyof typeof WHENCE): Posix<number> {
-  const position = Number(libc.lseek(descriptor, offset, WHENCE[to]));
-  return position < 0 ? lastFault() : ok(position);
+  return number(libc()?.lseek(descriptor, offset, WHENCE[to]));
 }
 
 /**
@@ -44,15 +51,10 @@ export function seek(descriptor: Descriptor, offset: number, to: keyof typeof WH
  * the end. `ENOSYS`, `EXDEV`, `EOPNOTSUPP`, `EINVAL` and others where it cannot between these two files.
  */
 export function copyRange(from: Descriptor, to: Descriptor, length: number): Posix<number> {
-  if (!linux) return fault("ENOSYS");
-  for (;;) {
-    const count = Number(linux.copy_file_range(from, null, to, null, length, 0));
-    if (count >= 0) return ok(count);
-    if (!interrupted()) return lastFault();
-  }
+  return uninterrupted(() => linux()?.copy_file_range(from, null, to, null, length, 0));
 }
 
 /** Makes `to` hold what `from` holds, sharing its storage (`FICLONE`). Linux, and few file systems; else an errno. */
 export function cloneContent(from: Descriptor, to: Descriptor): Posix<void> {
-  return linux ? done(libc.ioctl(to, FICLONE, from)) : fault("ENOSYS");
+  return done(linux()?.ioctl(to, FICLONE, from));
 }

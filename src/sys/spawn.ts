@@ -8,10 +8,12 @@
 import { ptr } from "bun:ffi";
 import { readdirSync } from "node:fs";
 import { fault, ok } from "../result.ts";
-import { type Descriptor, faultOf, library, optional, type Posix } from "./libc.ts";
+import type { Descriptor } from "./descriptors.ts";
+import { faultOf, NO_CALL, type Posix } from "./errors.ts";
+import { type Calls, callsOf, linuxCallsOf } from "./library.ts";
 import { MACOS } from "./platform.ts";
 
-const calls = library({
+const DECLARED = {
   posix_spawn: { args: ["ptr", "ptr", "ptr", "ptr", "ptr", "ptr"], returns: "i32" },
   posix_spawn_file_actions_init: { args: ["ptr"], returns: "i32" },
   posix_spawn_file_actions_destroy: { args: ["ptr"], returns: "i32" },
@@ -25,12 +27,13 @@ const calls = library({
   posix_spawnattr_setsigmask: { args: ["ptr", "ptr"], returns: "i32" },
   sigfillset: { args: ["ptr"], returns: "i32" },
   sigemptyset: { args: ["ptr"], returns: "i32" },
-});
+} as const;
+const libc = callsOf(DECLARED);
+type SpawnCalls = Calls<typeof DECLARED>;
 
 /** glibc from 2.34. */
-const addCloseFrom = optional("posix_spawn_file_actions_addclosefrom_np", {
-  args: ["ptr", "i32"],
-  returns: "i32",
+const newer = linuxCallsOf({
+  posix_spawn_file_actions_addclosefrom_np: { args: ["ptr", "i32"], returns: "i32" },
 });
 
 const POSIX_SPAWN_SETSIGDEF = 0x04;
@@ -59,6 +62,8 @@ export function spawnProcess(plan: SpawnPlan): Posix<number> {
   const texts = [plan.program, ...plan.argv, ...Object.entries(plan.environment).flat()];
   if (texts.some((text) => text.includes("\0")) || plan.descriptors.some((one) => one < 3))
     return fault("EINVAL");
+  const calls = libc();
+  if (!calls) return NO_CALL;
   const actions = new Uint8Array(STRUCTURE_BYTES);
   const attributes = new Uint8Array(STRUCTURE_BYTES);
   const argv = strings(plan.argv);
@@ -68,8 +73,8 @@ export function spawnProcess(plan: SpawnPlan): Posix<number> {
   calls.posix_spawnattr_init(attributes);
   try {
     const failed =
-      describeFiles(actions, plan) ||
-      describeSignals(attributes) ||
+      describeFiles(calls, actions, plan) ||
+      describeSignals(calls, attributes) ||
       calls.posix_spawn(pid, encoded(plan.program), actions, attributes, argv, environment);
     return failed === 0 ? ok(pid[0] ?? 0) : faultOf(failed);
   } finally {
@@ -80,13 +85,18 @@ export function spawnProcess(plan: SpawnPlan): Posix<number> {
 }
 
 /** The descriptors are all above 2, so that none is overwritten before it was put in its place. */
-function describeFiles(actions: Uint8Array, { directory, descriptors }: SpawnPlan): number {
+function describeFiles(
+  calls: SpawnCalls,
+  actions: Uint8Array,
+  { directory, descriptors }: SpawnPlan,
+): number {
   let failed = calls.posix_spawn_file_actions_addfchdir_np(actions, directory);
   for (const [number, descriptor] of descriptors.entries()) {
     failed ||= calls.posix_spawn_file_actions_adddup2(actions, descriptor, number);
   }
   if (MACOS) return failed;
-  if (addCloseFrom) return failed || addCloseFrom(actions, descriptors.length);
+  const atOnce = newer();
+  if (atOnce) return failed || atOnce.posix_spawn_file_actions_addclosefrom_np(actions, descriptors.length);
   // An older C library: one by one, and one that is closed by then is no failure.
   for (const open of readdirSync("/proc/self/fd").map(Number)) {
     if (open >= descriptors.length) failed ||= calls.posix_spawn_file_actions_addclose(actions, open);
@@ -94,7 +104,7 @@ function describeFiles(actions: Uint8Array, { directory, descriptors }: SpawnPla
   return failed;
 }
 
-function describeSignals(attributes: Uint8Array): number {
+function describeSignals(calls: SpawnCalls, attributes: Uint8Array): number {
   const set = new Uint8Array(SIGNAL_SET_BYTES);
   const flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | (MACOS ? POSIX_SPAWN_CLOEXEC_DEFAULT : 0);
   let failed = calls.posix_spawnattr_setflags(attributes, flags);

@@ -14,30 +14,24 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { cloneContent, copyRange, read, seek, setLength, write } from "../../src/runtime/posix/content.ts";
-import { listDirectory } from "../../src/runtime/posix/listing.ts";
-import { openPipe, setCloseOnExec } from "../../src/runtime/posix/pipe.ts";
+import { setMode, setModified } from "../../src/sys/attributes.ts";
+import { cloneContent, copyRange, read, seek, setLength, write } from "../../src/sys/content.ts";
+import { close, type Descriptor, setCloseOnExec } from "../../src/sys/descriptors.ts";
 import {
-  close,
-  createFileAt,
-  type Descriptor,
-  encodeName,
   makeDirectoryAt,
   makeLinkAt,
-  openDirectoryAt,
-  openDirectoryPath,
-  openForReadingAt,
-  type Posix,
   readLinkAt,
   removeAt,
   removeDirectoryAt,
   renameAt,
-  setMode,
   setModeAt,
-  setModified,
-  statusAt,
-  statusOf,
-} from "../../src/runtime/posix.ts";
+} from "../../src/sys/entries.ts";
+import type { Posix } from "../../src/sys/errors.ts";
+import { listDirectory } from "../../src/sys/listing.ts";
+import { encodeName } from "../../src/sys/names.ts";
+import { createFileAt, openDirectoryAt, openDirectoryPath, openForReadingAt } from "../../src/sys/opening.ts";
+import { openPipe } from "../../src/sys/pipe.ts";
+import { statusAt, statusOf } from "../../src/sys/status.ts";
 
 let folder: string;
 let directory: Descriptor;

@@ -1,0 +1,69 @@
+/** What a call of the system came to: a value, or the name of its error. Nothing throws for an error of the system. */
+
+import { constants } from "node:os";
+import { describeErrno } from "../os-error.ts";
+import { fault, ok, type Result } from "../result.ts";
+import { errno } from "./library.ts";
+
+/** The name of an error: `ENOENT`. `EUNKNOWN` is one that this platform's list does not hold. */
+export type Errno = keyof typeof constants.errno | "EUNKNOWN";
+
+/** `ENOSYS` also where the C library cannot be called (`libraryFault`), or has no such function. */
+export type Posix<T> = Result<T, Errno>;
+
+/** An error in the words an operator knows: `Permission denied (os error 13)`. */
+export function describeError(errno: Errno): string {
+  return errno === "EUNKNOWN" ? "An unknown error" : describeErrno(errno, constants.errno[errno]);
+}
+
+const NAMES = new Map<number, Errno>();
+for (const [name, number] of Object.entries(constants.errno)) {
+  // Two names of one number (EAGAIN, EWOULDBLOCK): the first is the usual one.
+  if (!NAMES.has(number)) NAMES.set(number, name as Errno);
+}
+
+const FAULTS = new Map<number, Result<never, Errno>>();
+
+/** The fault of an error by its number, for a call that returns it. */
+export function faultOf(number: number): Result<never, Errno> {
+  let known = FAULTS.get(number);
+  if (!known) {
+    known = fault(NAMES.get(number) ?? "EUNKNOWN");
+    FAULTS.set(number, known);
+  }
+  return known;
+}
+
+/** What the call just made failed with. */
+export function lastFault(): Result<never, Errno> {
+  return faultOf(errno());
+}
+
+/** There is no such call here. */
+export const NO_CALL: Result<never, Errno> = fault("ENOSYS");
+
+const DONE: Posix<void> = ok(undefined);
+
+/** Of a call that returns less than 0 where it failed, and nothing of interest else; `undefined`: it could not be made. */
+export function done(returned: number | undefined): Posix<void> {
+  if (returned === undefined) return NO_CALL;
+  return returned < 0 ? lastFault() : DONE;
+}
+
+/** The same of a call whose number is of interest. */
+export function number(returned: number | bigint | undefined): Posix<number> {
+  if (returned === undefined) return NO_CALL;
+  return returned < 0 ? lastFault() : ok(Number(returned));
+}
+
+const { EINTR } = constants.errno;
+
+/** The same of a call that is made again for as long as a signal breaks it off. */
+export function uninterrupted(call: () => number | bigint | undefined): Posix<number> {
+  for (;;) {
+    const returned = call();
+    if (returned === undefined) return NO_CALL;
+    if (returned >= 0) return ok(Number(returned));
+    if (errno() !== EINTR) return lastFault();
+  }
+}
