@@ -9,6 +9,7 @@ import { chunksOf, openRegularFile, type Unopened } from "./tree/regular-file.ts
 /** The most that is read of a file that a child left: the whole answer that is kept. */
 export const CHILD_FILE_BYTES = 64 * 1024 * 1024;
 
+/** How a child's file is read. */
 export interface ReadingOptions {
   /** Bytes at most; `CHILD_FILE_BYTES` where it is left out. */
   readonly limit?: number;

@@ -31,6 +31,7 @@ export type RoostAnswer<T> =
 /** A granted spawn. `expires_at_ms` is unix milliseconds. */
 export type SpawnApproval = Omit<SpawnAnswer, "approval"> & { readonly approval: Secret };
 
+/** The daemon's five endpoints. Each request is made once; nothing throws. */
 export interface RoostClient {
   readonly url: RoostUrl;
   health(): Promise<RoostAnswer<HealthAnswer>>;

@@ -9,6 +9,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Clock } from "./clock.ts";
 import { redact, Secret } from "./secret.ts";
 
+/** One request, made once. */
 export interface HttpRequest {
   readonly method: "GET" | "POST";
   /** Plain `http:`. */

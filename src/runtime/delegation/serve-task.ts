@@ -32,6 +32,7 @@ const MAX_ARTIFACT_BYTES = 512 * 1024;
 /** How long a cancelled task may take to come back, of the 5 s that a child has to wind down. */
 const WIND_DOWN_MS = 3_000;
 
+/** The task that a delegated capsule was handed. */
 export interface ReceivedTask {
   readonly taskId: string;
   readonly contextId: string;
@@ -48,6 +49,7 @@ export interface TaskEnd {
   readonly detail?: string;
 }
 
+/** How a delegated capsule serves its task. */
 export interface ServeTaskOptions {
   readonly run: (task: ReceivedTask) => Promise<TaskEnd>;
   /** Whoever calls the door must present it; it is told to the parent on the readiness line. */

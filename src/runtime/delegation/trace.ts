@@ -21,6 +21,7 @@ export type DelegationOutcome =
   | "timed_out"
   | "canceled";
 
+/** One line of a session's `trace.jsonl`, without what every line has. */
 export type TraceEvent =
   | {
       readonly event: "delegation_start";

@@ -9,6 +9,7 @@ import type { SnapshotProgress } from "../snapshot/thread.ts";
 import type { HeldDirectory } from "../tree/held.ts";
 import type { ExitStatus } from "./child-process.ts";
 
+/** What a launch is asked for. */
 export interface LaunchRequest {
   readonly name: ArtifactName;
   readonly version: ArtifactVersion;
@@ -24,6 +25,7 @@ export interface LaunchRequest {
   readonly onProgress?: (progress: SnapshotProgress) => void;
 }
 
+/** What a launch came to. */
 export type LaunchOutcome =
   | { readonly kind: "launched"; readonly child: LaunchedChild }
   /** Nothing exists. `sentence` is the daemon's, byte for byte, or says why the daemon could not be asked. */
@@ -52,6 +54,7 @@ export type LaunchFailureCause =
   | "bad-token"
   | "canceled";
 
+/** Why a granted launch has no child. */
 export interface LaunchFailure {
   readonly cause: LaunchFailureCause;
   /** Names what failed and where; holds no token. */

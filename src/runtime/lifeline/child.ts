@@ -5,6 +5,7 @@ import { isReadOnly, setCloseOnExec } from "../posix/pipe.ts";
 import { statusOf } from "../posix.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 
+/** The child's end of its lifeline. */
 export interface HeldLifeline {
   /** Settles when the spawner's process has ended, at once where that was earlier. It never rejects. */
   readonly ended: Promise<void>;

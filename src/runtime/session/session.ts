@@ -39,6 +39,7 @@ export interface Registration {
   readonly credential: Secret;
 }
 
+/** A capsule's own session, from its start to `closeSession`. */
 export interface Session {
   readonly id: string;
   readonly run: RunArguments;
@@ -73,6 +74,7 @@ export function isRegistered(session: Session): session is RegisteredSession {
 /** A session that may have children: its manifest lists some. */
 export type DelegatingSession = RegisteredSession & { readonly delegateTask: DelegateTask };
 
+/** Whether the session may have children: it is registered, and its manifest lists some. */
 export function canDelegate(session: Session): session is DelegatingSession {
   return isRegistered(session) && session.delegateTask !== undefined;
 }
