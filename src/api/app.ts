@@ -154,7 +154,8 @@ function jsonBody<Schema extends TObject>(schema: Schema) {
   };
 }
 
-function bodyFault(schema: TObject, body: unknown): string | undefined {
+/** Why a body is not what a route takes: the first field that is not what the schema wants. */
+export function bodyFault(schema: TObject, body: unknown): string | undefined {
   if (typeof body !== "object" || body === null || Array.isArray(body))
     return "the body must be a JSON object";
   const fields = new Map(Object.entries(body));

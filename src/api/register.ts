@@ -18,6 +18,12 @@ interface Registration {
 
 const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
 
+/** What is said of an id that is none. */
+export const BAD_SESSION_ID: Refusal = {
+  kind: "bad-body",
+  what: "'session_id' must be 1 to 256 characters of A-Z, a-z, 0-9, _ . : and -, and not . or ..",
+};
+
 /**
  * Admits one session. Without an approval the operator's list is asked before the registry; with one, an approval that
  * does not verify is a failed exchange and never falls back to that list.
@@ -28,10 +34,7 @@ export function register(
   approval: string | undefined,
 ): Decision<RegisterAnswer> | Promise<Decision<RegisterAnswer>> {
   if (!SESSION_ID.test(body.session_id)) {
-    return refuse({
-      kind: "bad-body",
-      what: "'session_id' must be 1 to 256 characters of A-Z, a-z, 0-9, _ . : and -, and not . or ..",
-    });
+    return refuse(BAD_SESSION_ID);
   }
   const coordinates = parseCoordinates(body);
   if (!coordinates.ok) return coordinates;
