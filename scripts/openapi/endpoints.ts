@@ -55,21 +55,18 @@ const SESSION_ID = "ses_019e4d3c-8f00-7a10-b7a4-2f6d9c1e5a01";
 const APPROVAL = "msa1.eyJ2IjoxLCJzaWQi";
 const CREDENTIAL = "msc1.eyJ2IjoxLCJzaWQi";
 
-/** Bodies that are refused for their first field, for each in turn, and one that is no object. */
+/** What is said of a body that is no object, and of one in which a field is missing or of another kind. */
 function badFields(schema: TObject): Refusal[] {
-  const whole = Object.fromEntries(Object.keys(schema.properties).map((field) => [field, ""]));
-  const faults = Object.keys(schema.properties).flatMap((field) => {
-    const before = Object.entries(schema.properties).filter(([other]) => other !== field);
-    const others = {
-      ...whole,
-      ...Object.fromEntries(before.map(([other, { anyOf }]) => [other, anyOf?.[0].const ?? ""])),
-    };
-    const { [field]: _, ...missing } = others;
-    return [bodyFault(schema, missing), bodyFault(schema, { ...others, [field]: 7 })];
+  const fields = Object.entries(schema.properties);
+  const whole = Object.fromEntries(fields.map(([field, { anyOf }]) => [field, anyOf?.[0].const ?? ""]));
+  const bodies = fields.flatMap(([field]) => {
+    const { [field]: _, ...missing } = whole;
+    return [missing, { ...whole, [field]: 7 }];
   });
-  return [bodyFault(schema, []), ...faults].flatMap((what) =>
-    what ? [{ kind: "bad-body" as const, what }] : [],
-  );
+  return [[], ...bodies]
+    .map((body) => bodyFault(schema, body))
+    .filter((what) => what !== undefined)
+    .map((what) => ({ kind: "bad-body", what }));
 }
 
 const BAD_COORDINATES: readonly Refusal[] = [
