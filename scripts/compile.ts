@@ -12,6 +12,12 @@ const MAIN = join(ROOT, "src/main.ts");
 /** Programs that the daemon starts as threads of its own: the bundler does not find them by itself. */
 const THREADS = [join(ROOT, "src/registry/manifest-worker.ts")];
 
+/**
+ * What a dependency uses where it happens to be there, and does not ask for: the executable must not change with what
+ * else lies in `node_modules`.
+ */
+const UNDECLARED = ["supports-color"];
+
 export type CompileRequest = {
   /** Absolute path of the executable to write. */
   readonly outfile: string;
@@ -28,9 +34,10 @@ export type CompileRequest = {
 /**
  * Writes one executable.
  *
+ * @returns what it is made of
  * @throws {Error} with the bundler's messages, one a line; nothing is left at `outfile` then.
  */
-export async function compile(request: CompileRequest): Promise<void> {
+export async function compile(request: CompileRequest): Promise<Bun.BuildMetafile> {
   const { outfile, cross, variant = {} } = request;
   await mkdir(dirname(outfile), { recursive: true });
   // A running daemon keeps the old file; writing over it in place would fail with "text file busy".
@@ -41,6 +48,8 @@ export async function compile(request: CompileRequest): Promise<void> {
     naming: { entry: "[name].[ext]" },
     target: "bun",
     format: "esm",
+    external: UNDECLARED,
+    metafile: true,
     // What is imported at its first use is read from the executable then, not at each start.
     splitting: true,
     minify: variant.minify ?? true,
@@ -59,10 +68,11 @@ export async function compile(request: CompileRequest): Promise<void> {
     },
     throw: false,
   });
-  if (!built.success) {
+  if (!built.success || !built.metafile) {
     await rm(outfile, { force: true });
     throw new Error(["compilation failed:", ...built.logs.map(String)].join("\n"));
   }
   // The bundler honours the umask; an installed command is executable by everybody.
   await chmod(outfile, 0o755);
+  return built.metafile;
 }
