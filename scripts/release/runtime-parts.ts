@@ -58,6 +58,24 @@ const PARTS: Readonly<Record<string, Known>> = {
   zstd: { name: "Zstandard", licence: "BSD-3-Clause", sources: "https://github.com/facebook/zstd" },
 };
 
+/** Libraries of which the runtime reports no version: those of its own release. */
+const UNREPORTED: readonly Known[] = [
+  { name: "brotli", licence: "MIT", sources: "https://github.com/google/brotli" },
+  { name: "Highway", licence: "Apache-2.0", sources: "https://github.com/google/highway" },
+  { name: "libbase64", licence: "BSD-2-Clause", sources: "https://github.com/aklomp/base64" },
+  {
+    name: "libjpeg-turbo",
+    licence: "BSD-3-Clause",
+    sources: "https://github.com/libjpeg-turbo/libjpeg-turbo",
+  },
+  { name: "libspng", licence: "BSD-2-Clause", sources: "https://github.com/randy408/libspng" },
+  { name: "libwebp", licence: "BSD-3-Clause", sources: "https://chromium.googlesource.com/webm/libwebp" },
+  { name: "lsquic", licence: "MIT", sources: "https://github.com/litespeedtech/lsquic" },
+  { name: "ls-qpack", licence: "MIT", sources: "https://github.com/litespeedtech/ls-qpack" },
+  { name: "simdutf", licence: "Apache-2.0", sources: "https://github.com/simdutf/simdutf" },
+  { name: "uucode", licence: "MIT", sources: "https://github.com/jacobsandlund/uucode" },
+];
+
 /** Versions that the runtime reports because programs for Node ask for them; nothing of that name is in it. */
 const CLAIMS = new Set(["node", "v8", "uv", "openssl", "modules", "napi", "unicode"]);
 
@@ -70,12 +88,13 @@ export const RUNTIME_SOURCES = "https://github.com/oven-sh/bun";
  * @throws {Error} where it reports a part that is not in the table: look it up and add it
  */
 export function runtimeParts(versions: NodeJS.ProcessVersions = process.versions): RuntimePart[] {
-  return Object.entries(versions)
+  const reported = Object.entries(versions)
     .filter(([key, version]) => key !== "bun" && !CLAIMS.has(key) && version !== undefined)
     .map(([key, version = ""]) => {
       const known = PARTS[key];
       if (known) return { ...known, version };
       throw new Error(`the runtime holds ${key}, which scripts/release/runtime-parts.ts does not know`);
-    })
-    .sort((one, other) => (one.name < other.name ? -1 : 1));
+    });
+  const others = UNREPORTED.map((known) => ({ ...known, version: `as in Bun ${versions.bun}` }));
+  return [...reported, ...others].sort((one, other) => (one.name < other.name ? -1 : 1));
 }
