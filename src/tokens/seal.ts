@@ -42,8 +42,8 @@ export function createSeal(tag: string, label: string, key: Uint8Array): Seal {
     },
     open(token) {
       if (destroyed || token.length > MAX_TOKEN_CHARACTERS || !token.startsWith(prefix)) return undefined;
-      const dot = token.indexOf(".", prefix.length);
-      if (dot === -1) return undefined;
+      const dot = token.length - MAC_CHARACTERS - 1;
+      if (token[dot] !== ".") return undefined;
       const text = token.slice(prefix.length, dot);
       if (!isSameMac(token.slice(dot + 1), macOf(text))) return undefined;
       // What the MAC vouches for was encoded above: this text, and no other one of the same payload.

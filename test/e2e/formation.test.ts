@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { DaemonProcess } from "../../examples/daemon-process.ts";
-import { packCapsule, publishArchive } from "../../examples/publish.ts";
+import type { DaemonProcess } from "../kit/daemon-process.ts";
+import { packCapsule, publishArchive } from "../kit/publish.ts";
 import { Caller, createHost, type Host, IDENTITY_REFUSAL, spawns } from "../kit/host.ts";
 import { envelopeVectors, vectorManifest } from "../kit/vectors.ts";
 

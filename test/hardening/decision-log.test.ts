@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { join } from "node:path";
-import type { DaemonProcess } from "../../examples/daemon-process.ts";
+import type { DaemonProcess } from "../kit/daemon-process.ts";
 import { exchangeRaw, requestBytes } from "../kit/raw-http.ts";
 import { until } from "../kit/until.ts";
 import {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { type DaemonProcess, startDaemonProcess } from "../../examples/daemon-process.ts";
+import { type DaemonProcess, startDaemonProcess } from "../kit/daemon-process.ts";
 import { until } from "../kit/until.ts";
 import { ask, askSpawn, createHome, type Home, registerRoot, startCompiled, VERSION } from "./kit.ts";
 import { createOrdinaryUser, type OrdinaryUser } from "./ordinary-user.ts";

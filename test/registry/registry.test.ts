@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import { packCapsule, publishArchive } from "../../examples/publish.ts";
+import { packCapsule, publishArchive } from "../kit/publish.ts";
 import type { ArtifactVersion } from "../../src/registry/artifact-name.ts";
 import { type Manifest, type ManifestReading, readManifest } from "../../src/registry/manifest.ts";
 import { Registry } from "../../src/registry/registry.ts";

@@ -2,8 +2,8 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startDaemonProcess } from "../../examples/daemon-process.ts";
-import { packCapsule, publishArchive } from "../../examples/publish.ts";
+import { startDaemonProcess } from "../kit/daemon-process.ts";
+import { packCapsule, publishArchive } from "../kit/publish.ts";
 import { VERSION } from "../../src/version.ts";
 import { compiledBinary } from "../kit/binary.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
