@@ -4,9 +4,9 @@ import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, statSync, write
 import { connect } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { startDaemonProcess } from "../kit/daemon-process.ts";
 import { version } from "../../package.json" with { type: "json" };
 import { defaultCeiling } from "../../src/daemon.ts";
+import { startDaemonProcess } from "../kit/daemon-process.ts";
 import { Caller, createHost, EXECUTABLE, spawns } from "../kit/host.ts";
 import { sleeper, startTokenOf, writeRecord } from "../kit/records.ts";
 
