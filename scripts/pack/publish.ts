@@ -48,6 +48,6 @@ export async function publishFolder(
 /** Whatever else stands in the version's folder stays there. */
 function moveIntoPlace(from: string, to: string, names: readonly string[]): void {
   mkdirSync(dirname(to), { recursive: true });
-  if (!existsSync(to)) return renameSync(from, to);
-  for (const name of names) renameSync(join(from, name), join(to, name));
+  if (!existsSync(to)) renameSync(from, to);
+  else for (const name of names) renameSync(join(from, name), join(to, name));
 }
