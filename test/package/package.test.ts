@@ -1,23 +1,16 @@
 /** The package as somebody who installs it meets it: what it holds, its types, its programs run and compiled. */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { ENTRY_POINTS } from "../../scripts/library.ts";
 import { installPackage, type Packed, packPackage, run } from "../kit/consumer.ts";
-import { allBlocks, ROOT } from "../kit/documents.ts";
+import { ROOT } from "../kit/documents.ts";
 import { createHost, publishCapsule } from "../kit/host.ts";
+import { documentedPrograms } from "../kit/programs.ts";
 
 setDefaultTimeout(120_000);
 
@@ -33,31 +26,6 @@ beforeAll(async () => {
   for (const { name, text } of documentedPrograms()) writeFileSync(join(programs, name), text);
 });
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
-
-/** The examples, and every program in a document. */
-function documentedPrograms(): { name: string; text: string }[] {
-  const examples = ["delegation", "outcomes"].flatMap((folder) =>
-    readdirSync(join(ROOT, "examples", folder))
-      .filter((name) => name.endsWith(".ts"))
-      .map((name) => ({
-        name: `${folder}-${name}`,
-        text: readFileSync(join(ROOT, "examples", folder, name), "utf8"),
-      })),
-  );
-  const blocks = allBlocks().filter(({ language, text }) => language === "ts" && isProgram(text));
-  return [
-    ...examples,
-    ...blocks.map(({ document, line, text }) => ({
-      name: `${document.replaceAll("/", "-")}-${line}.ts`,
-      // Without an export or import of its own, two programs would share their names.
-      text: `${text}\nexport {};\n`,
-    })),
-  ];
-}
-
-function isProgram(text: string): boolean {
-  return /^import .*"mur-roost\//ms.test(text);
-}
 
 test("it holds the library and nothing of the daemon, the tests, the bench or the release", () => {
   const [inside, others] = [packed.files.filter((path) => path.startsWith("library/")), packed.files];
