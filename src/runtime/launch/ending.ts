@@ -15,12 +15,22 @@ export interface Endable {
 /**
  * Ends every one of them and comes back when all have been reaped. All are signalled at once and share one grace; one
  * that is gone already keeps the outcome it had.
+ *
+ * @param signal aborted: the grace is over
  */
-export async function endAll(children: readonly Endable[], clock: Clock): Promise<void> {
+export async function endAll(
+  children: readonly Endable[],
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<void> {
   for (const child of children) child.signal("SIGTERM");
-  const cancel = clock.after(GRACE_MS, () => {
+  const kill = () => {
     for (const child of children) child.signal("SIGKILL");
-  });
+  };
+  const cancel = clock.after(GRACE_MS, kill);
+  signal?.addEventListener("abort", kill);
+  if (signal?.aborted) kill();
   await Promise.all(children.map((child) => child.exited));
   cancel();
+  signal?.removeEventListener("abort", kill);
 }

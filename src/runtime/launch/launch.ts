@@ -193,6 +193,10 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
   const { sessionId, door, operatorToken, recordsDirectory } = readiness.value;
   const records = holdChildRecords(session.directories.home, recordsDirectory, sessionId);
   process.share(operatorToken ? [operatorToken] : []);
+  const release = () => {
+    folder.close();
+    if (records.ok) records.value.close();
+  };
   return {
     kind: "launched",
     child: {
@@ -210,10 +214,8 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
       exited: process.exited,
       lastStderrLines: process.lastStderrLines,
       signal: process.signal,
-      release() {
-        folder.close();
-        if (records.ok) records.value.close();
-      },
+      release,
+      [Symbol.dispose]: release,
     },
   };
 }

@@ -64,7 +64,7 @@ export interface LaunchFailure {
 }
 
 /** A child that reported itself ready. Its process is the launcher's until it has been reaped. */
-export interface LaunchedChild {
+export interface LaunchedChild extends Disposable {
   readonly delegationId: string;
   readonly name: ArtifactName;
   readonly version: ArtifactVersion;
@@ -90,4 +90,6 @@ export interface LaunchedChild {
   signal(signal: "SIGTERM" | "SIGKILL"): void;
   /** Lets go of the child's folders, once what it left has been read. The child itself is not ended by it. */
   release(): void;
+  /** The same: `using child = outcome.child`. */
+  [Symbol.dispose](): void;
 }
