@@ -13,8 +13,8 @@ const MAIN = join(ROOT, "src/main.ts");
 const THREADS = [join(ROOT, "src/registry/manifest-worker.ts")];
 
 /**
- * What a dependency uses where it happens to be there, and does not ask for: the executable must not change with what
- * else lies in `node_modules`.
+ * Packages that a dependency uses only if they happen to be installed. They stay out: the executable must not depend on
+ * what else is in `node_modules`.
  */
 const UNDECLARED = ["supports-color"];
 

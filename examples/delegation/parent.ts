@@ -30,7 +30,7 @@ const say = (text: string) => show(Buffer.from(`${text}\n`));
 
 const opened = await openSession();
 if (!opened.ok) refuse(describeRefusal(opened.fault));
-// However this program ends its block, the session is closed: as failed, unless it said otherwise.
+// The session is closed when this block ends: as failed, unless closeSession was called before.
 await using session = opened.value;
 if (!canDelegate(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");
 endWithSpawner(session, { kind: "script" });

@@ -23,7 +23,7 @@ const say = (text: string) => void process.stdout.write(`${text}\n`);
 
 const opened = await openSession();
 if (!opened.ok) refuse(describeRefusal(opened.fault));
-// Whatever happens below, the session is closed: as failed, unless it says otherwise.
+// The session is closed when this block ends: as failed, unless closeSession was called before.
 await using session = opened.value;
 if (!canDelegate(session)) refuse("capabilities.spawn.allow is empty: there is no tool");
 
@@ -86,7 +86,7 @@ type Turn =
 /** The model, played: it delegates, says that it waits, and reads the outcome. */
 async function askModel(conversation: readonly Message[], offered: readonly object[]): Promise<Turn> {
   const [last] = conversation.slice(-1);
-  if (offered.length === 0) return { kind: "end", text: "There is nobody to ask." };
+  if (offered.length === 0) return { kind: "end", text: "I have no tool." };
   if (last?.role === "tool") return { kind: "end", text: "I wait for the answer." };
   if (conversation.length > 1) return { kind: "end", text: "The words are counted." };
   return {

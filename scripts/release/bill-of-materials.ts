@@ -1,4 +1,4 @@
-/** The executable's components as a CycloneDX document, for the tools that look for known faults. */
+/** The executable's components as a CycloneDX document, for tools that look for known faults. */
 import { Enums, Models, Serialize, Spec } from "@cyclonedx/cyclonedx-library";
 import type { Contents } from "./notices.ts";
 import { RUNTIME_LICENCE, RUNTIME_SOURCES } from "./runtime-parts.ts";
@@ -52,7 +52,7 @@ function addSources(to: Models.Component, url: string): void {
   to.externalReferences.add(new Models.ExternalReference(url, Enums.ExternalReferenceType.VCS));
 }
 
-/** Of a Subresource Integrity value. */
+/** The hex digest in a Subresource Integrity value. */
 function hexOf(integrity: string): string {
   return Buffer.from(integrity.slice(integrity.indexOf("-") + 1), "base64").toString("hex");
 }

@@ -8,7 +8,7 @@ export interface ReleaseFlags {
   readonly withChecksums: string | undefined;
 }
 
-/** Reads the arguments; the fault names the one to change. */
+/** Reads the arguments. The fault names the argument to change. */
 export function parseReleaseFlags(args: readonly string[]): Outcome<ReleaseFlags> {
   let buildTwice = true;
   let withChecksums: string | undefined;

@@ -55,8 +55,8 @@ General Public Licence follow.
 
 ${table.join("\n")}
 
-${engine?.name} is under the GNU Library General Public Licence. Whoever wants to use a changed version of it can build
-the runtime again: take the sources of Bun named above and those of the engine at commit ${engine?.version},
+${engine?.name} is under the GNU Library General Public Licence. To use a changed version of it,
+build the runtime again: take the sources of Bun named above and those of the engine at commit ${engine?.version},
 follow Bun's own guide to building it with a local WebKit, and compile mur-roost with the result, from its own sources
 ("npm run build" with that Bun).
 `;

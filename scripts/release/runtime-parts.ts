@@ -58,7 +58,7 @@ const PARTS: Readonly<Record<string, Known>> = {
   zstd: { name: "Zstandard", licence: "BSD-3-Clause", sources: "https://github.com/facebook/zstd" },
 };
 
-/** Libraries of which the runtime reports no version: those of its own release. */
+/** Libraries for which the runtime reports no version. */
 const UNREPORTED: readonly Known[] = [
   { name: "brotli", licence: "MIT", sources: "https://github.com/google/brotli" },
   { name: "Highway", licence: "Apache-2.0", sources: "https://github.com/google/highway" },
@@ -76,7 +76,7 @@ const UNREPORTED: readonly Known[] = [
   { name: "uucode", licence: "MIT", sources: "https://github.com/jacobsandlund/uucode" },
 ];
 
-/** Versions that the runtime reports because programs for Node ask for them; nothing of that name is in it. */
+/** Versions that the runtime reports only for compatibility with Node: it does not contain these. */
 const CLAIMS = new Set(["node", "v8", "uv", "openssl", "modules", "napi", "unicode"]);
 
 export const RUNTIME_LICENCE = "MIT";

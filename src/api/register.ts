@@ -18,7 +18,7 @@ interface Registration {
 
 const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
 
-/** What is said of an id that is none. */
+/** The refusal of a malformed session id. */
 export const BAD_SESSION_ID: Refusal = {
   kind: "bad-body",
   what: "'session_id' must be 1 to 256 characters of A-Z, a-z, 0-9, _ . : and -, and not . or ..",

@@ -1,4 +1,4 @@
-/** Every code block of every document is checked by something. What runs them whole is named beside each language. */
+/** Every code block of every document is checked by something. Beside each language stands what runs its blocks whole. */
 
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { readManifest } from "../../src/registry/manifest.ts";
 import { allBlocks, type Block, placeOf, ROOT } from "../kit/documents.ts";
 import { isProgram } from "../kit/programs.ts";
 
-/** Of a language: why a block of it is wrong, `undefined` where it is not. */
+/** For each language: why a block is wrong, or `undefined`. */
 const CHECKS: Readonly<Record<string, (text: string) => string | undefined>> = {
   // A whole program is type-checked, and a file of examples/ is type-checked and run: test/package/package.test.ts.
   ts: (text) =>
@@ -80,7 +80,7 @@ test.each(allBlocks().map((block) => [placeOf(block), block] as const))("%s", (_
   expect(fault).toBeUndefined();
 });
 
-test("a wrong block is told", () => {
+test("a wrong block is reported", () => {
   const faults = {
     ts: "const session: Session = open();\n",
     sh: "npm run nothing\n",

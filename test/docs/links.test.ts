@@ -1,4 +1,4 @@
-/** Every link of every document leads to something that is there. */
+/** Every link in every document has a target. */
 
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
@@ -33,7 +33,7 @@ function anchorsOf(text: string): Set<string> {
   return anchors;
 }
 
-/** Why a link of this document is broken; `undefined` where it is not. */
+/** Why a link of this document is broken, or `undefined`. */
 function faultOf(document: Document, link: string): string | undefined {
   // Nothing is fetched: only the form of an address elsewhere is looked at.
   if (/^[a-z]+:/.test(link))
@@ -52,7 +52,7 @@ test.each(all.map((document) => [document.path, document] as const))("the links 
   expect(faults.filter(([, fault]) => fault !== undefined)).toEqual([]);
 });
 
-test("there are links, and a broken one is told", () => {
+test("there are links, and a broken one is reported", () => {
   expect(all.flatMap(linksOf).length).toBeGreaterThan(5);
   const document = {
     path: "docs/one.md",

@@ -1,4 +1,4 @@
-/** The exchanges that documents show, played against the compiled daemon in their order. */
+/** The console sessions in the documents, run in order against the compiled daemon. */
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";

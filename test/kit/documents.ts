@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 export const ROOT = join(import.meta.dir, "..", "..");
 
-/** Folders of whoever works here, not of the project. */
+/** Folders that are not part of the project. */
 const NOT_OURS = new Set(["node_modules", "dist", "library", ".git"]);
 
 export interface Document {
@@ -18,7 +18,7 @@ export interface Block {
   readonly document: string;
   /** Of its first fence, counted from 1. */
   readonly line: number;
-  /** The word after the fence; empty where there is none. */
+  /** The word after the fence, or an empty string. */
   readonly language: string;
   /** Its lines, each with its end. */
   readonly text: string;

@@ -21,7 +21,7 @@ async function faultsOf(text: string): Promise<string[]> {
   const config = await createConfig({
     extends: ["recommended-strict"],
     rules: {
-      // The daemon is on loopback only; every endpoint can refuse, but /health takes nothing that could be wrong.
+      // The server is on loopback, and a licence needs no address.
       "no-server-example.com": "off",
       "info-license-url": "off",
       "operation-4xx-response": "error",
@@ -36,7 +36,7 @@ async function faultsOf(text: string): Promise<string[]> {
 test("the document is valid, and so is every example in it", async () => {
   const text = await Bun.file(OPENAPI_PATH).text();
   expect(await faultsOf(text)).toEqual([]);
-  // A document with a field of no meaning and an example that its schema refuses is not.
+  // An unknown field and an example that does not fit its schema are reported.
   const broken = JSON.parse(text);
   broken.paths["/spawn"].post.responses[200].content["application/json"].example.expires_at_ms = "soon";
   broken.paths["/health"].get.sumary = "a mistake";

@@ -1,4 +1,4 @@
-/** The package as somebody who installs it meets it: what it holds, its types, its programs run and compiled. */
+/** The package as its users get it: what it holds, its types, its programs run and compiled. */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
@@ -60,7 +60,7 @@ test("every entry point of the library is exported, as JavaScript with declarati
   }
 });
 
-test("whoever installs it gets only what the library imports", () => {
+test("its dependencies are what the library imports, and no more", () => {
   const imported = new Set<string>();
   for (const path of packed.files.filter((file) => file.startsWith("library/"))) {
     const text = readFileSync(join(consumer, "node_modules/mur-roost", path), "utf8");
@@ -140,7 +140,7 @@ test.each(Object.keys(CONFIGURATIONS))("the documents' programs type-check with 
   expect(told).toBe("");
 });
 
-test("a mistake in a program is told: the declarations are not any", async () => {
+test("a mistake in a program is reported: the declarations are not any", async () => {
   writeFileSync(
     join(consumer, "wrong.ts"),
     'import { newId } from "mur-roost/runtime";\nexport const id: number = newId("ses");\n',

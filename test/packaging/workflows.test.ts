@@ -32,11 +32,11 @@ test.each(workflows)("$name is a valid workflow", async ({ text }) => {
 });
 
 test.each([
-  ["a key of no meaning", "runs-on:", "runs-at:"],
-  ["a context that is not there", "github.ref_name", "github.ref_nam"],
-  ["a job that nobody wrote", "needs: smoke", "needs: smokes"],
-  ["a permission that is none", "attestations: write", "attestation: write"],
-])("%s is told", async (_, right, wrong) => {
+  ["an unknown key", "runs-on:", "runs-at:"],
+  ["an unknown context", "github.ref_name", "github.ref_nam"],
+  ["an unknown job", "needs: smoke", "needs: smokes"],
+  ["an unknown permission", "attestations: write", "attestation: write"],
+])("%s is reported", async (_, right, wrong) => {
   const text = workflows.find(({ name }) => name === "release.yml")?.text ?? "";
   expect(text).toContain(right);
   expect(await faultsOf(text.replace(right, wrong))).not.toEqual([]);

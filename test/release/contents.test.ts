@@ -107,6 +107,6 @@ test("the bill of materials lists the same, and is the same bytes each time", ()
   });
 });
 
-test("a part of the runtime that nobody has looked up stops the release", () => {
+test("a library that the table of the runtime does not know stops the release", () => {
   expect(() => runtimeParts({ ...process.versions, newlib: "1.0" })).toThrow("newlib");
 });

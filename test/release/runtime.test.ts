@@ -54,7 +54,7 @@ describe("a runtime's package", () => {
   });
 });
 
-test("a download that fails is told in npm's own words", async () => {
+test("a failed download quotes npm's own words", async () => {
   using scratch = scratchDirectory();
   const registry = Bun.serve({
     hostname: "127.0.0.1",

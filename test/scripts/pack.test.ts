@@ -101,14 +101,14 @@ test.skipIf(Bun.which("unzip") === null)(
 );
 
 test.each([
-  ["a manifest that is none", { "murmur.yaml": "name: [\n" }, "manifest parse error: "],
+  ["a broken manifest", { "murmur.yaml": "name: [\n" }, "manifest parse error: "],
   [
-    "a list that is none",
+    "a text for a list",
     { "murmur.yaml": "name: a\nversion: 1.0.0\ncapabilities: {shell: {allow: git}}\n" },
     "capabilities.shell.allow: must be a list",
   ],
-  ["a name that is none", { "murmur.yaml": "name: Worker\nversion: 1.0.0\n" }, "name must be"],
-  ["a version that is none", { "murmur.yaml": "name: worker\nversion: a/b\n" }, "version must be"],
+  ["a bad name", { "murmur.yaml": "name: Worker\nversion: 1.0.0\n" }, "name must be"],
+  ["a bad version", { "murmur.yaml": "name: worker\nversion: a/b\n" }, "version must be"],
   ["no manifest", {}, "murmur.yaml"],
 ])("%s: one line says so, and nothing is published", (what, files, fault) => {
   const path = folder(what.replaceAll(" ", "-"), files);

@@ -203,7 +203,7 @@ const closings = new WeakMap<SessionDirectories, Promise<void>>();
 
 /**
  * Retires the session: deregisters it and removes its runtime directory; its records stay. A daemon that does not
- * answer is one line of warning, and changes nothing. Called again, it is the same closing, with the first outcome.
+ * answer is one line of warning, and changes nothing. A second call returns the first closing: the first outcome counts.
  *
  * @param signal aborted: the daemon's answer is not waited for
  */
