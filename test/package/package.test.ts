@@ -154,47 +154,54 @@ test("a mistake in a program is reported: the declarations are not any", async (
   await expect(checking).rejects.toThrow("error TS2322");
 });
 
-/** Plays the README's two programs: a lead whose work folder is copied for a reviewer. */
-async function play(lead: readonly string[], reviewer: string): Promise<string> {
+/** Bodies of the manifests of the capsules that the programs below are. */
+const CAPSULES: Readonly<Record<string, string>> = {
+  lead: "capabilities: {spawn: {allow: [local/reviewer], workdir_snapshot: [local/reviewer]}}\n",
+  reviewer: "capabilities: {resources: {workdir_max_bytes: 1000000}}\n",
+  chief: "capabilities: {spawn: {allow: [local/counter]}}\n",
+  counter: "description: Counts words.\n",
+};
+
+/** Runs a capsule in a project of its own with a child's program, and returns what it printed. */
+async function play(name: string, program: readonly string[], child: string): Promise<string> {
   await using host = createHost();
-  const daemon = await host.start(["--spawn-allow", "local/lead"]);
-  for (const name of ["lead", "reviewer"]) {
-    const text = readFileSync(join(ROOT, "examples/delegation", `${name}.yaml`), "utf8");
-    const body = text.slice(text.indexOf("description:"));
-    await publishCapsule(host.registry, `local/${name}`, body, "1.0.0");
+  const daemon = await host.start(["--spawn-allow", `local/${name}`]);
+  for (const [capsule, body] of Object.entries(CAPSULES)) {
+    await publishCapsule(host.registry, `local/${capsule}`, body, "1.0.0");
   }
   const project = join(host.home, "project");
   mkdirSync(project);
   writeFileSync(join(project, "plan.md"), "TODO find a name\n");
   const told = await run(
-    [...lead, "run", "--capsule", "local/lead", "--capsule-version", "1.0.0", "--workdir", project],
+    [...program, "run", "--capsule", `local/${name}`, "--capsule-version", "1.0.0", "--workdir", project],
     project,
-    { HOME: host.home, MURMUR_ROOST_URL: daemon.url, MURMUR_MUR_BINARY: reviewer },
+    { HOME: host.home, MURMUR_ROOST_URL: daemon.url, MURMUR_MUR_BINARY: child },
   );
-  // The child worked in a copy.
+  // A child works in a folder of its own.
   expect(readFileSync(join(project, "plan.md"), "utf8")).toBe("TODO find a name\n");
   return told;
 }
 
-const ENDED = /runs as ses_.+\nit ended: exit status: 0\n1 files, 1 left to do:\nTODO find a name\n$/s;
+/** The child found the one file of its parent's work folder: in the copy that it was started in. */
+const REVIEWED = /runs as ses_.+\nit ended: exit status: 0\n1 files, 1 left to do:\nTODO find a name\n$/s;
+const COUNTED = '6 words, the longest of them "count".';
+
+async function compile(program: string): Promise<string> {
+  const autoloads = ["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"];
+  const outfile = join(scratch, program);
+  const build = [process.execPath, "build", "--compile", ...autoloads];
+  await run([...build, `programs/${program}.ts`, "--outfile", outfile], consumer);
+  return outfile;
+}
 
 test("the programs run, and compiled they run without the project", async () => {
-  const compile = async (name: string) => {
-    const autoloads = ["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"];
-    const outfile = join(scratch, name);
-    const command = [
-      "build",
-      "--compile",
-      ...autoloads,
-      `programs/delegation-${name}.ts`,
-      "--outfile",
-      outfile,
-    ];
-    await run([process.execPath, ...command], consumer);
-    return outfile;
-  };
-  const [parent, child] = await Promise.all([compile("parent"), compile("child")]);
-  expect(await play([process.execPath, join(programs, "delegation-parent.ts")], child)).toMatch(ENDED);
+  const reviewer = await compile("delegation-child");
+  const fromSource = [process.execPath, join(programs, "delegation-parent.ts")];
+  expect(await play("lead", fromSource, reviewer)).toMatch(REVIEWED);
+  const lead = await compile("delegation-parent");
+  const chief = await compile("model-main");
+  const counter = await compile("outcomes-worker");
   rmSync(consumer, { recursive: true });
-  expect(await play([parent], child)).toMatch(ENDED);
+  expect(await play("lead", [lead], reviewer)).toMatch(REVIEWED);
+  expect(await play("chief", [chief], counter)).toContain(COUNTED);
 });
