@@ -8,6 +8,7 @@ import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { ROOT } from "./compile.ts";
+import { slimSourceMap } from "./library/source-map.ts";
 
 /** Where the library is written. */
 export const LIBRARY = join(ROOT, "library");
@@ -51,6 +52,9 @@ async function writePrograms(place: string): Promise<void> {
     throw: false,
   });
   if (!built.success) throw new Error(["the bundler failed:", ...built.logs.map(String)].join("\n"));
+  for (const { kind, path } of built.outputs) {
+    if (kind === "sourcemap") await writeFile(path, slimSourceMap(await readFile(path, "utf8")));
+  }
 }
 
 /** The declarations of what the entry points' declarations name, and of nothing else. */

@@ -34,7 +34,6 @@ test("it holds the library and nothing of the daemon, the tests, the bench or th
     "LICENSE",
     "README.md",
     "SECURITY.md",
-    "openapi.json",
     "package.json",
   ]);
   expect(inside.filter((path) => !/\.(d\.ts|js|js\.map)$/.test(path))).toEqual([]);
