@@ -20,7 +20,7 @@ import {
   StatusAnswer,
   StatusPath,
 } from "../../src/api/schemas.ts";
-import { bodySentences, type Kind, type Sentence, sentencesOf } from "./sentences.ts";
+import { bodySentences, type Kind, type Sentence, sentencesOf, UNKNOWN_CHOICE } from "./sentences.ts";
 
 export interface Endpoint {
   readonly method: "get" | "post";
@@ -55,13 +55,14 @@ const SESSION_ID = "ses_019e4d3c-8f00-7a10-b7a4-2f6d9c1e5a01";
 const APPROVAL = "msa1.eyJ2IjoxLCJzaWQi";
 const CREDENTIAL = "msc1.eyJ2IjoxLCJzaWQi";
 
-/** What is said of a body that is no object, and of one in which a field is missing or of another kind. */
+/** What is said of a body that is no object, and of one in which a field is missing, of another type or unknown. */
 function badFields(schema: TObject): Refusal[] {
   const fields = Object.entries(schema.properties);
   const whole = Object.fromEntries(fields.map(([field, { anyOf }]) => [field, anyOf?.[0].const ?? ""]));
-  const bodies = fields.flatMap(([field]) => {
+  const bodies = fields.flatMap(([field, { anyOf }]) => {
     const { [field]: _, ...missing } = whole;
-    return [missing, { ...whole, [field]: 7 }];
+    const others = anyOf ? [{ ...whole, [field]: UNKNOWN_CHOICE }] : [];
+    return [missing, { ...whole, [field]: 7 }, ...others];
   });
   return [[], ...bodies]
     .map((body) => bodyFault(schema, body))

@@ -108,6 +108,9 @@ export function sentencesOf(kind: Exclude<Kind, "bad-body">): readonly Sentence[
   return SENTENCES[kind];
 }
 
+/** The value of a field that has a few and not this one. */
+export const UNKNOWN_CHOICE = "done";
+
 /** What is said of bodies that are no JSON object, then what the endpoint itself says of these. */
 export async function bodySentences(refusals: readonly Refusal[]): Promise<Sentence[]> {
   const unreadable = [new Uint8Array(), Uint8Array.of(0xff), Buffer.from("{")].map(async (body) => {
@@ -115,7 +118,8 @@ export async function bodySentences(refusals: readonly Refusal[]): Promise<Sente
     if (reading.ok) throw new Error("this body can be read");
     return reading.refusal;
   });
-  return [...(await Promise.all(unreadable)), ...refusals].map((refusal) => sentence(refusal));
+  const value: Value = [`'${UNKNOWN_CHOICE}'`, "'<value>'", `'${ANYTHING}'`];
+  return [...(await Promise.all(unreadable)), ...refusals].map((refusal) => sentence(refusal, value));
 }
 
 function foreignCallers(): Sentence[] {

@@ -6,7 +6,7 @@
  */
 
 import { statSync } from "node:fs";
-import { ENOENT, statInto } from "../native.ts";
+import { ENOENT, statInto } from "../sys/stat.ts";
 
 /** A path, and what stood there; no stamp where nothing did. */
 export interface Sighting {
@@ -67,7 +67,7 @@ const STATX_CHANGED_SECONDS = 0x60;
 const STATX_CHANGED_NANOSECONDS = 0x68;
 
 function stampOf(path: string, bytes: Uint8Array): Stamp | undefined {
-  const error = process.platform === "linux" ? statInto(bytes, STATX_BYTES) : undefined;
+  const error = statInto(bytes, STATX_BYTES);
   if (error === ENOENT) return undefined;
   if (error === 0) {
     const seconds = Number(STATX_VIEW.getBigInt64(STATX_CHANGED_SECONDS, true));
@@ -84,8 +84,8 @@ function stampOf(path: string, bytes: Uint8Array): Stamp | undefined {
 }
 
 function isLike({ path, bytes, stamp }: Sighting): boolean {
-  if (process.platform === "linux") {
-    const error = statInto(bytes, STATX_BYTES);
+  const error = statInto(bytes, STATX_BYTES);
+  if (error !== undefined) {
     if (error !== 0) return error === ENOENT && stamp === undefined;
     return stamp !== undefined && STATX_WORDS.every((word, index) => STATX[word] === stamp.words[index]);
   }

@@ -1,6 +1,6 @@
 /** The compiled daemon on a registry of its own, and requests to it. */
 
-import { mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DaemonProcess, startDaemonProcess } from "../kit/daemon-process.ts";
@@ -9,6 +9,9 @@ import { shared } from "../kit/shared.ts";
 
 export const BINARY = join(import.meta.dir, "../../dist/mur-roost");
 export const VERSION = "1.0.0";
+
+/** A large manifest is read on a thread of its own, which cannot be had where threads or descriptors are short. */
+export const readsOnThread = existsSync(join(import.meta.dir, "../../src/registry/manifest-worker.ts"));
 
 export interface Home {
   readonly path: string;
@@ -45,12 +48,14 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Put before the executable: `strace`, `setpriv`, … */
   readonly prefix?: readonly string[];
+  /** Another copy of it. */
+  readonly binary?: string;
 }
 
 /** Starts the compiled daemon; `local/parent` may register without an approval. */
 export function startCompiled(home: Home, options: StartOptions = {}): Promise<DaemonProcess> {
   return startDaemonProcess({
-    command: [...(options.prefix ?? []), BINARY],
+    command: [...(options.prefix ?? []), options.binary ?? BINARY],
     args: ["--port", "0", "--spawn-allow", "local/parent", ...(options.args ?? [])],
     home: home.path,
     env: options.env ?? {},
