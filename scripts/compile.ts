@@ -9,8 +9,6 @@ import { dirname, join } from "node:path";
 export const ROOT = join(import.meta.dir, "..");
 
 const MAIN = join(ROOT, "src/main.ts");
-/** Programs that the daemon starts as threads of its own: the bundler does not find them by itself. */
-const THREADS = [join(ROOT, "src/registry/manifest-worker.ts")];
 
 /**
  * Packages that a dependency uses only if they happen to be installed. They stay out: the executable must not depend on
@@ -43,9 +41,7 @@ export async function compile(request: CompileRequest): Promise<Bun.BuildMetafil
   // A running daemon keeps the old file; writing over it in place would fail with "text file busy".
   await rm(outfile, { force: true });
   const built = await Bun.build({
-    entrypoints: [MAIN, ...THREADS],
-    // Flat, because the bundled code looks for its threads beside itself.
-    naming: { entry: "[name].[ext]" },
+    entrypoints: [MAIN],
     target: "bun",
     format: "esm",
     external: UNDECLARED,

@@ -11,7 +11,7 @@ import { announce, stderrLines } from "./log/stderr.ts";
 import { countRequest } from "./nursery.ts";
 import { describeOsError } from "./os-error.ts";
 import { lowerManifest } from "./referee/envelope.ts";
-import { readManifestAside } from "./registry/manifest-reader.ts";
+import { readManifestInSlices } from "./registry/manifest.ts";
 import { Registry } from "./registry/registry.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { type Authority, createAuthority } from "./tokens/authority.ts";
@@ -71,7 +71,7 @@ export function startDaemon(
     sessions: new Sessions(() => performance.now()),
     registry: new Registry({
       path: registryPath,
-      readManifest: readManifestAside,
+      readManifest: readManifestInSlices,
       lower: lowerManifest,
     }),
     census: taken.census,

@@ -9,6 +9,11 @@ import { readManifest } from "../../src/registry/manifest.ts";
 import { allBlocks, type Block, placeOf, ROOT } from "../kit/documents.ts";
 import { isProgram } from "../kit/programs.ts";
 
+/** Documents whose blocks have a test of their own, which also knows those that show a mistake. */
+const TESTED_APART: Readonly<Record<string, string>> = {
+  "docs/manifest.md": "test/registry/yaml/page.test.ts",
+};
+
 /** For each language: why a block is wrong, or `undefined`. */
 const CHECKS: Readonly<Record<string, (text: string) => string | undefined>> = {
   // A whole program is type-checked, and a file of examples/ is type-checked and run: test/package/package.test.ts.
@@ -74,7 +79,16 @@ function shellFault(text: string): string | undefined {
   return undefined;
 }
 
-test.each(allBlocks().map((block) => [placeOf(block), block] as const))("%s", (_, block: Block) => {
+test("the documents that are tested apart are there, and so are their tests", () => {
+  for (const [document, path] of Object.entries(TESTED_APART)) {
+    expect(allBlocks().some((block) => block.document === document)).toBe(true);
+    expect(readFileSync(join(ROOT, path), "utf8")).toContain(document.split("/").at(-1) ?? "");
+  }
+});
+
+const checkedHere = allBlocks().filter(({ document }) => !Object.hasOwn(TESTED_APART, document));
+
+test.each(checkedHere.map((block) => [placeOf(block), block] as const))("%s", (_, block: Block) => {
   const check = CHECKS[block.language];
   const fault = check ? check(block.text) : `no check for the language '${block.language}'`;
   expect(fault).toBeUndefined();

@@ -3,16 +3,7 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
 import { until } from "../kit/until.ts";
-import {
-  ask,
-  createHome,
-  type Home,
-  manifestOf,
-  readsOnThread,
-  registerRoot,
-  startCompiled,
-  VERSION,
-} from "./kit.ts";
+import { ask, createHome, type Home, manifestOf, registerRoot, startCompiled, VERSION } from "./kit.ts";
 
 const HEALTH = requestBytes({ path: "/health" });
 const LIMIT = 64;
@@ -44,7 +35,7 @@ async function crowdOf(daemon: { readonly port: number }): Promise<RawConnection
   return crowd;
 }
 
-test.skipIf(readsOnThread).each([0, 1, 2, 3, 4])(
+test.each([0, 1, 2, 3, 4])(
   "with about %d of them free",
   async (free) => {
     const daemon = await startCompiled(home, {

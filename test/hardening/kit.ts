@@ -1,6 +1,6 @@
 /** The compiled daemon on a registry of its own, and requests to it. */
 
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DaemonProcess, startDaemonProcess } from "../kit/daemon-process.ts";
@@ -9,9 +9,6 @@ import { shared } from "../kit/shared.ts";
 
 export const BINARY = join(import.meta.dir, "../../dist/mur-roost");
 export const VERSION = "1.0.0";
-
-/** A large manifest is read on a thread of its own, which cannot be had where threads or descriptors are short. */
-export const readsOnThread = existsSync(join(import.meta.dir, "../../src/registry/manifest-worker.ts"));
 
 export interface Home {
   readonly path: string;

@@ -12,7 +12,6 @@ import {
   createHome,
   type Home,
   manifestOf,
-  readsOnThread,
   registerRoot,
   startCompiled,
   VERSION,
@@ -161,22 +160,18 @@ describe.skipIf(!onLinux || !isRoot)(
       }
     });
 
-    test.skipIf(readsOnThread)(
-      "that is just enough it answers everybody, from the first artifact on",
-      async () => {
-        const daemon = await startCompiled(home, { prefix: limited(needed), binary: stranger.binary });
-        try {
-          for (let round = 0; round < 50; round++) {
-            await Promise.all(
-              Array.from({ length: 6 }, (_, index) => playFormation(daemon, `${round}_${index}`)),
-            );
-          }
-          expect(await daemon.stop()).toBe(0);
-        } finally {
-          await daemon.kill("SIGKILL");
+    test("that is just enough it answers everybody, from the first artifact on", async () => {
+      const daemon = await startCompiled(home, { prefix: limited(needed), binary: stranger.binary });
+      try {
+        for (let round = 0; round < 50; round++) {
+          await Promise.all(
+            Array.from({ length: 6 }, (_, index) => playFormation(daemon, `${round}_${index}`)),
+          );
         }
-      },
-      30_000,
-    );
+        expect(await daemon.stop()).toBe(0);
+      } finally {
+        await daemon.kill("SIGKILL");
+      }
+    }, 30_000);
   },
 );

@@ -37,18 +37,15 @@ const hostile = directoryWith("hostile", {
     main: "./evil.js",
     exports: "./evil.js",
     imports: { "#*": "./evil.js" },
-    browser: { "node:fs": "./evil.js", yaml: "./evil.js" },
+    browser: { "node:fs": "./evil.js", yauzl: "./evil.js" },
     overrides: { elysia: "file:./evil.js" },
     scripts: { preinstall: "exit 66" },
   }),
 });
 // The names that the bundled program was written with, for a resolver that looks on disk after all.
-for (const name of ["elysia", "yaml", "yauzl", "consola", "supports-color"]) {
+for (const name of ["elysia", "yauzl", "consola", "supports-color"]) {
   directoryWith(`hostile/node_modules/${name}`, { "index.js": EVIL, "package.json": `{"main":"index.js"}` });
 }
-directoryWith("hostile/registry", { "manifest-worker.ts": EVIL });
-writeFileSync(join(hostile, "manifest-worker.ts"), EVIL);
-writeFileSync(join(hostile, "manifest-worker.js"), EVIL);
 
 const broken = directoryWith(
   "broken",
