@@ -1,7 +1,7 @@
 /** The console sessions in the documents, run in order against the compiled daemon. */
 
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { blocksOf, documents, placeOf, ROOT } from "../kit/documents.ts";
 import { createHost, type Host } from "../kit/host.ts";
@@ -81,7 +81,8 @@ test.each(played.map((document) => [document.path, document] as const))(
       expect([exchange.place, ["mur-roost", "curl"].includes(program)]).toEqual([exchange.place, true]);
       (program === "curl" ? requests : starts).push(exchange);
     }
-    // An empty home, as the documents say.
+    // A registry, and nothing that runs yet.
+    mkdirSync(host.registry, { recursive: true });
     for (const { place, command, shown } of starts) {
       const daemon = await host.start(command.split(" ").slice(1));
       expect([place, settled(daemon.stderr(), host.home)]).toEqual([place, settled(shown, host.home)]);
