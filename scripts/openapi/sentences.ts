@@ -1,12 +1,8 @@
 /** Every sentence that the daemon refuses with, made by the daemon's own code from values that could be real. */
 
-import {
-  BODY_DEADLINE_SECONDS,
-  MAX_BODY_BYTES,
-  readJsonBody,
-  refuseForeignCaller,
-} from "../../src/api/guard.ts";
+import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES, readJsonBody } from "../../src/api/body.ts";
 import { type Refusal, type RefusalStatus, refusalMessage, refusalStatus } from "../../src/api/refusals.ts";
+import { whyForeign } from "../../src/guard.ts";
 import { excesses } from "../../src/referee/axes.ts";
 import { lowerManifest } from "../../src/referee/envelope.ts";
 import { parseArtifactName, parseArtifactVersion, type Sha256 } from "../../src/registry/artifact-name.ts";
@@ -129,9 +125,9 @@ function foreignCallers(): Sentence[] {
     { host, origin: "https://example.com" },
     { host, "sec-fetch-site": "cross-site" },
   ].map((headers) => {
-    const refusal = refuseForeignCaller(new Headers(headers));
-    if (!refusal) throw new Error("this caller is answered");
-    return sentence(refusal);
+    const why = whyForeign(new Headers(headers));
+    if (why === undefined) throw new Error("this caller is answered");
+    return sentence({ kind: "foreign-caller", why });
   });
 }
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { DaemonProcess } from "../kit/daemon-process.ts";
-import { Caller, createHost, type Host, IDENTITY_REFUSAL, spawns } from "../kit/host.ts";
 import { packCapsule, publishArchive } from "../kit/publish.ts";
+import { Caller, createHost, type Host, IDENTITY_REFUSAL, spawns } from "../kit/host.ts";
 import { envelopeVectors, vectorManifest } from "../kit/vectors.ts";
 
 let host: Host;

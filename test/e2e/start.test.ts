@@ -13,12 +13,12 @@ import {
 import { connect } from "node:net";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
-import { version } from "../../package.json" with { type: "json" };
-import { defaultCeiling } from "../../src/daemon.ts";
 import { startDaemonProcess } from "../kit/daemon-process.ts";
+import { version } from "../../package.json" with { type: "json" };
+import { defaultCeiling } from "../../src/referee/bounds.ts";
 import { Caller, createHost, EXECUTABLE, spawns } from "../kit/host.ts";
-import { sleeper, startTokenOf, writeRecord } from "../kit/records.ts";
 import { until } from "../kit/until.ts";
+import { sleeper, startTokenOf, writeRecord } from "../kit/records.ts";
 
 /** Runs the executable to its end. */
 function run(args: string[], env: Record<string, string>, options: { stdout?: number } = {}) {

@@ -1,6 +1,6 @@
 /** The completion door in a server: as a function of a request, and as a plugin of the framework. */
 
-import { readJsonBody } from "../../api/guard.ts";
+import { readJsonBody } from "../../api/body.ts";
 import { readRequest, rpcResponse } from "./a2a.ts";
 import {
   ADDRESSEE_HEADER,
@@ -9,10 +9,12 @@ import {
   DELEGATION_HEADER,
   ORIGIN_HEADER,
 } from "./door.ts";
+import { pathOf, refuseForeign } from "./loopback-only.ts";
 
 /**
  * Answers `POST /` with `x-murmur-task-origin: completion`, for the A2A door of a session that delegates. Ask it ahead of
  * everything else that the door does: its bearer token, its task queue, its routes.
+ * One that a web page may have made is refused, so the door has to listen on 127.0.0.1 or [::1].
  *
  * @returns `undefined` for every other request, its body untouched; the completion headers mean nothing there
  */
@@ -20,8 +22,10 @@ export async function answerCompletion(
   door: CompletionDoor,
   request: Request,
 ): Promise<Response | undefined> {
-  if (request.method !== "POST" || new URL(request.url).pathname !== "/") return undefined;
+  if (request.method !== "POST" || pathOf(request) !== "/") return undefined;
   if (request.headers.get(ORIGIN_HEADER) !== COMPLETION_ORIGIN) return undefined;
+  const refused = refuseForeign(request);
+  if (refused) return refused;
   const body = await readJsonBody(request);
   // A body that cannot be read has no method: it is refused in its turn.
   const { id, method } = readRequest(body.ok ? body.value : undefined);
