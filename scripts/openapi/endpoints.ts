@@ -1,10 +1,6 @@
 /** The five endpoints as the document shows them: what each takes, answers and refuses. */
 
 import type { TObject, TSchema } from "@sinclair/typebox";
-import { bodyFault } from "../../src/api/app.ts";
-import { parseCoordinates } from "../../src/api/context.ts";
-import type { Refusal } from "../../src/api/refusals.ts";
-import { BAD_SESSION_ID } from "../../src/api/register.ts";
 import {
   CREDENTIAL_HEADER,
   DeregisterAnswer,
@@ -20,7 +16,7 @@ import {
   StatusAnswer,
   StatusPath,
 } from "../../src/api/schemas.ts";
-import { bodySentences, type Kind, type Sentence, sentencesOf, UNKNOWN_CHOICE } from "./sentences.ts";
+import { bodySentences, type Kind, type Sentence, sentencesOf } from "./sentences.ts";
 
 export interface Endpoint {
   readonly method: "get" | "post";
@@ -36,47 +32,22 @@ export interface Endpoint {
   readonly pathExample?: string;
   readonly body?: TObject;
   readonly bodyExample?: object;
-  /** What it says of bodies that are JSON and not what it takes. */
-  readonly badBodies?: readonly Refusal[];
   readonly answer: TSchema;
   readonly answerExample: object;
   readonly answerDescription: string;
-  /** What it can refuse with, in the order it is asked. */
-  readonly refusals: readonly Kind[];
+  /** What it can refuse with, in the order it is asked; what it says of a body that it does not take is not here. */
+  readonly refusals: readonly Exclude<Kind, "bad-body" | "bad-outcome">[];
 }
 
 /** What any request can hear before its route is looked at, and what any request with a body can. */
-const ALWAYS: readonly Kind[] = ["foreign-caller", "internal"];
-const WITH_BODY: readonly Kind[] = ["body-too-large", "body-too-slow", "body-ended-early", "bad-body"];
+const ALWAYS: Endpoint["refusals"] = ["foreign-caller", "internal"];
+const WITH_BODY: Endpoint["refusals"] = ["body-too-large", "body-too-slow", "body-ended-early"];
 
 const CHILD = { name: "local/researcher", version: "1.0.0" };
 const SESSION_ID = "ses_019e4d3c-8f00-7a10-b7a4-2f6d9c1e5a01";
 /** Tokens are opaque; these are cut. */
 const APPROVAL = "msa1.eyJ2IjoxLCJzaWQi";
 const CREDENTIAL = "msc1.eyJ2IjoxLCJzaWQi";
-
-/** What is said of a body that is no object, and of one in which a field is missing, of another type or unknown. */
-function badFields(schema: TObject): Refusal[] {
-  const fields = Object.entries(schema.properties);
-  const whole = Object.fromEntries(fields.map(([field, { anyOf }]) => [field, anyOf?.[0].const ?? ""]));
-  const bodies = fields.flatMap(([field, { anyOf }]) => {
-    const { [field]: _, ...missing } = whole;
-    const others = anyOf ? [{ ...whole, [field]: UNKNOWN_CHOICE }] : [];
-    return [missing, { ...whole, [field]: 7 }, ...others];
-  });
-  return [[], ...bodies]
-    .map((body) => bodyFault(schema, body))
-    .filter((what) => what !== undefined)
-    .map((what) => ({ kind: "bad-body", what }));
-}
-
-const BAD_COORDINATES: readonly Refusal[] = [
-  { ...CHILD, name: "Researcher" },
-  { ...CHILD, version: "1/0" },
-].flatMap((body) => {
-  const decision = parseCoordinates(body);
-  return decision.ok ? [] : [decision.refusal];
-});
 
 export const ENDPOINTS: readonly Endpoint[] = [
   {
@@ -101,7 +72,6 @@ export const ENDPOINTS: readonly Endpoint[] = [
     needs: [CREDENTIAL_HEADER],
     body: SpawnBody,
     bodyExample: CHILD,
-    badBodies: [...badFields(SpawnBody), ...BAD_COORDINATES],
     answer: SpawnAnswer,
     answerExample: {
       approval: APPROVAL,
@@ -122,7 +92,6 @@ export const ENDPOINTS: readonly Endpoint[] = [
     headers: RegisterHeaders,
     body: RegisterBody,
     bodyExample: { session_id: SESSION_ID, ...CHILD },
-    badBodies: [...badFields(RegisterBody), BAD_SESSION_ID, ...BAD_COORDINATES],
     answer: RegisterAnswer,
     answerExample: { credential: CREDENTIAL },
     answerDescription: "The session is running",
@@ -148,7 +117,6 @@ export const ENDPOINTS: readonly Endpoint[] = [
     needs: [CREDENTIAL_HEADER],
     body: DeregisterBody,
     bodyExample: { outcome: "complete" },
-    badBodies: badFields(DeregisterBody),
     answer: DeregisterAnswer,
     answerExample: {},
     answerDescription: "The session is retired",
@@ -170,9 +138,6 @@ export const ENDPOINTS: readonly Endpoint[] = [
 ];
 
 /** Every sentence that an endpoint can refuse with. */
-export async function refusalsOf({ refusals, badBodies = [] }: Endpoint): Promise<Sentence[]> {
-  const sentences = await Promise.all(
-    refusals.map((kind) => (kind === "bad-body" ? bodySentences(badBodies) : sentencesOf(kind))),
-  );
-  return sentences.flat();
+export async function refusalsOf({ refusals, body }: Endpoint): Promise<Sentence[]> {
+  return [...refusals.flatMap(sentencesOf), ...(body ? await bodySentences(body) : [])];
 }

@@ -1,12 +1,15 @@
 /** Every sentence that the daemon refuses with, made by the daemon's own code from values that could be real. */
 
-import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES, readJsonBody } from "../../src/api/body.ts";
+import type { TObject } from "@sinclair/typebox";
+import { type BodySchema, type Fields, readBody } from "../../src/api/body.ts";
+import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../../src/api/body-bytes.ts";
 import { type Refusal, type RefusalStatus, refusalMessage, refusalStatus } from "../../src/api/refusals.ts";
 import { whyForeign } from "../../src/guard.ts";
 import { excesses } from "../../src/referee/axes.ts";
 import { lowerManifest } from "../../src/referee/envelope.ts";
 import { parseArtifactName, parseArtifactVersion, type Sha256 } from "../../src/registry/artifact-name.ts";
 import { readManifest } from "../../src/registry/manifest.ts";
+import { atOnce } from "../../src/slices.ts";
 
 export type Kind = Refusal["kind"];
 
@@ -46,8 +49,8 @@ const ANYTHING = "[\\s\\S]*";
 const ASKED = { name: name(NAME[0]), version: version(VERSION[0]) };
 const GRANTED = { name: name(OTHER_NAME[0]), version: version(OTHER_VERSION[0]) };
 
-/** The sentences of every kind but `bad-body`; a new kind does not compile until it is here. */
-const SENTENCES: { readonly [K in Exclude<Kind, "bad-body">]: readonly Sentence[] } = {
+/** The sentences of every kind but those about a body; a new kind does not compile until it is here. */
+const SENTENCES: { readonly [K in Exclude<Kind, "bad-body" | "bad-outcome">]: readonly Sentence[] } = {
   "not-found": [sentence({ kind: "not-found" })],
   "session-not-found": [sentence({ kind: "session-not-found" })],
   "foreign-caller": foreignCallers(),
@@ -96,26 +99,46 @@ const SENTENCES: { readonly [K in Exclude<Kind, "bad-body">]: readonly Sentence[
       OTHER_HASH,
     ),
   ],
+  "caller-left": [sentence({ kind: "caller-left" })],
   internal: [sentence({ kind: "internal" })],
 };
 
 /** The sentences of a kind. What is wrong with a body depends on the endpoint: see {@link bodySentences}. */
-export function sentencesOf(kind: Exclude<Kind, "bad-body">): readonly Sentence[] {
+export function sentencesOf(kind: Exclude<Kind, "bad-body" | "bad-outcome">): readonly Sentence[] {
   return SENTENCES[kind];
 }
 
-/** The value of a field that has a few and not this one. */
-export const UNKNOWN_CHOICE = "done";
+/** Values that a field does not take, though they are texts; the first of each field is a good one. */
+const TEXTS: { readonly [Name in keyof Fields]: readonly [string, ...string[]] } = {
+  session_id: ["ses_1", "", "a b"],
+  name: [NAME[0], "Researcher"],
+  version: [VERSION[0], "1/0"],
+  outcome: ["complete", "done"],
+};
 
-/** What is said of bodies that are no JSON object, then what the endpoint itself says of these. */
-export async function bodySentences(refusals: readonly Refusal[]): Promise<Sentence[]> {
-  const unreadable = [new Uint8Array(), Uint8Array.of(0xff), Buffer.from("{")].map(async (body) => {
-    const reading = await readJsonBody(new Request("http://127.0.0.1/", { method: "POST", body }));
-    if (reading.ok) throw new Error("this body can be read");
-    return reading.refusal;
+/** What the daemon says of bodies that an endpoint with this schema does not take. */
+export async function bodySentences({ properties }: TObject): Promise<Sentence[]> {
+  const schema = { properties } as BodySchema<keyof Fields>;
+  const names = Object.keys(properties) as (keyof Fields)[];
+  const whole = Object.fromEntries(names.map((name) => [name, TEXTS[name][0]]));
+  const wrong = names.flatMap((name) => {
+    const { [name]: _, ...missing } = whole;
+    return [missing, ...[7, ...TEXTS[name].slice(1)].map((value) => ({ ...whole, [name]: value }))];
   });
-  const value: Value = [`'${UNKNOWN_CHOICE}'`, "'<value>'", `'${ANYTHING}'`];
-  return [...(await Promise.all(unreadable)), ...refusals].map((refusal) => sentence(refusal, value));
+  const bodies = [
+    new Uint8Array(),
+    Uint8Array.of(0xff),
+    "{",
+    ...[[], ...wrong].map((body) => JSON.stringify(body)),
+  ];
+  const value: Value = ["'done'", "'<value>'", `'${ANYTHING}'`];
+  return Promise.all(
+    bodies.map(async (body) => {
+      const reading = await readBody(new Request("http://127.0.0.1/", { method: "POST", body }), schema);
+      if (reading.ok) throw new Error(`this body is taken: ${String(body)}`);
+      return sentence(reading.refusal, value);
+    }),
+  );
 }
 
 function foreignCallers(): Sentence[] {
@@ -151,7 +174,8 @@ artifacts: [{capabilities: {state: {store: notes}}}]`);
   const unscoped = envelope("containment: sealed");
   const scope: Value = ["'src'", "'<scope>'", `'${ANYTHING}'`];
   const floor: Value = ["'sealed'", "'<floor>'", "'(?:advisory|scoped|sealed)'"];
-  return [...excesses(parent, wide), ...excesses(parent, unscoped)].map((excess) => {
+  const found = [wide, unscoped].flatMap((child) => atOnce(excesses(parent, child)));
+  return found.map((excess) => {
     const entry: Value = [`'${excess.entry}'`, "'<entry>'", `'${ANYTHING}'`];
     const values = excess.entry === "true" || excess.entry === "" ? [] : [entry];
     return sentence({ kind: "envelope", excesses: [excess] }, ...values, scope, floor);
@@ -161,7 +185,7 @@ artifacts: [{capabilities: {state: {store: notes}}}]`);
 function envelope(capabilities: string) {
   const reading = readManifest(`name: example\nversion: 0.1.0\ncapabilities:\n  ${capabilities}\n`);
   if (!reading.ok) throw new Error(reading.fault);
-  return lowerManifest(reading.manifest);
+  return atOnce(lowerManifest(reading.manifest));
 }
 
 function sentence(refusal: Refusal, ...values: readonly Value[]): Sentence {

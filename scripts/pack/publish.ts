@@ -5,6 +5,7 @@ import { type Envelope, lowerManifest } from "../../src/referee/envelope.ts";
 import { bareName, type Coordinates } from "../../src/registry/artifact-name.ts";
 import { readManifest } from "../../src/registry/manifest.ts";
 import { Registry, type Resolution } from "../../src/registry/registry.ts";
+import { atOnce } from "../../src/slices.ts";
 import { sha256OfFile } from "../release/checksums.ts";
 import { writeArchive } from "./archive.ts";
 
@@ -35,9 +36,11 @@ export async function publishFolder(
     const archive = join(made, `${base}.mur.zip`);
     await writeArchive(folder, archive);
     writeFileSync(join(made, `${base}.sha256`), `${await sha256OfFile(archive)}\n`);
-    const resolution = await new Registry({ path: staging, readManifest, lower: lowerManifest }).resolve(
-      coordinates,
-    );
+    const resolution = await new Registry({
+      path: staging,
+      readManifest,
+      lower: (manifest) => atOnce(lowerManifest(manifest)),
+    }).resolve(coordinates);
     if (resolution.ok) moveIntoPlace(made, place(registry), [`${base}.mur.zip`, `${base}.sha256`]);
     return { resolution, path: join(place(registry), `${base}.mur.zip`) };
   } finally {

@@ -28,8 +28,8 @@ export interface RegistryOptions<Held, Read = Manifest> {
   readonly path: string;
   /** Reads a manifest's text; may take its time elsewhere. */
   readonly readManifest: (source: string) => ManifestReading<Read> | Promise<ManifestReading<Read>>;
-  /** What to keep of a manifest. */
-  readonly lower: (manifest: Read) => Held;
+  /** What to keep of a manifest; a promise where that takes long. */
+  readonly lower: (manifest: Read) => Held | Promise<Held>;
   /** Unix milliseconds. */
   readonly now?: () => number;
   readonly platform?: string;
@@ -183,7 +183,7 @@ export class Registry<Held, Read = Manifest> {
       const message = `manifest parse error: '${key}': ${manifest.fault}`;
       return { resolution: { ok: false, message }, lasting: true };
     }
-    const held = this.#options.lower(manifest.manifest);
+    const held = await this.#options.lower(manifest.manifest);
     return { resolution: { ok: true, artifact: { sha256: reading.sha256, held } }, lasting: true };
   }
 
