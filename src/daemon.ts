@@ -10,8 +10,10 @@ import { announce, createDecisionLog, type DecisionLog } from "./log.ts";
 import { countRequest } from "./nursery.ts";
 import { describeOsError } from "./os-error.ts";
 import { lowerManifest } from "./referee/envelope.ts";
+import { READINGS_AT_ONCE } from "./registry/lanes.ts";
 import { readManifestAside } from "./registry/manifest-reader.ts";
 import { Registry } from "./registry/registry.ts";
+import { SpareDescriptors } from "./registry/spare-descriptors.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { type Authority, createAuthority } from "./tokens/authority.ts";
 
@@ -67,6 +69,7 @@ export function startDaemon(
       path: resolve(flags.registryPath ?? join(home, ".murmur", "artifacts")),
       readManifest: readManifestAside,
       lower: lowerManifest,
+      descriptors: new SpareDescriptors(READINGS_AT_ONCE),
     }),
     census: taken.census,
     log,

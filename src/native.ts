@@ -19,7 +19,6 @@ const LINUX = {
   epoll_ctl: { args: ["i32", "i32", "i32", "ptr"], returns: "i32" },
   epoll_wait: { args: ["i32", "ptr", "i32", "i32"], returns: "i32" },
   close: { args: ["i32"], returns: "i32" },
-  statx: { args: ["i32", "ptr", "i32", "u32", "ptr"], returns: "i32" },
   __errno_location: { args: [], returns: "ptr" },
 } as const satisfies Record<string, FFIFunction>;
 
@@ -52,7 +51,6 @@ function onDarwin(): Darwin {
 
 const isDarwin = process.platform === "darwin";
 
-export const ENOENT = 2;
 export const ESRCH = 3;
 
 /** The error of the call just made; nothing may run in between. */
@@ -158,18 +156,6 @@ export class ReadinessSet {
       this.#view.getUint32(index * EVENT_BYTES + EVENT_VALUE_OFFSET, true),
     );
   }
-}
-
-const AT_FDCWD = -100;
-const STATX_BASIC_STATS = 0x7ff;
-
-/**
- * Linux: `statx` into a buffer of 256 bytes, links followed; it allocates nothing. 0, or the error's number.
- *
- * @param path NUL-terminated
- */
-export function statInto(path: Uint8Array, into: Uint8Array): number {
-  return onLinux().statx(AT_FDCWD, path, 0, STATX_BASIC_STATS, into) === 0 ? 0 : errno();
 }
 
 const PROC_PIDTBSDINFO = 3;

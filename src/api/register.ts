@@ -2,6 +2,7 @@
 
 import type { Envelope } from "../referee/envelope.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";
+import type { Asker } from "../registry/lanes.ts";
 import type { Resolution } from "../registry/registry.ts";
 import type { SessionId } from "../sessions/sessions.ts";
 import { tokenId } from "../tokens/seal.ts";
@@ -39,11 +40,23 @@ export function register(
   if (approval === undefined && !context.spawnAllow.has(coordinates.answer.name)) {
     return refused(context, registration, { kind: "not-in-spawn-allow", name: coordinates.answer.name });
   }
-  const resolution = context.registry.resolve(coordinates.answer);
+  const resolution = context.registry.resolve(coordinates.answer, askerOf(context, registration));
   if (resolution instanceof Promise) {
     return resolution.then((resolved) => admit(context, registration, resolved));
   }
   return admit(context, registration, resolution);
+}
+
+/** An approval is only looked at here: it is verified and spent once the artifact is known. */
+function askerOf({ authority, wall }: Context, { approval, coordinates }: Registration): Asker {
+  if (approval === undefined) return "listed";
+  const granted = authority.verifyApproval(approval);
+  const isForThis =
+    granted !== undefined &&
+    granted.exp > wall() &&
+    granted.name === coordinates.name &&
+    granted.version === coordinates.version;
+  return isForThis ? "verified" : "other";
 }
 
 /** From here to the end nothing waits: one approval makes one session, however many present it at once. */

@@ -48,7 +48,9 @@ export function spawn(
   const asked: Asked = { ...asking, caller };
   const early = refuseBeforeResolving(context, asked);
   if (early) return refused(context, asked, early);
-  return context.registry.resolve(asked.coordinates).then((resolution) => judge(context, asked, resolution));
+  const resolution = context.registry.resolve(asked.coordinates, "verified");
+  if (resolution instanceof Promise) return resolution.then((resolved) => judge(context, asked, resolved));
+  return judge(context, asked, resolution);
 }
 
 function refuseBeforeResolving(context: Context, asked: Asked): Refusal | undefined {
