@@ -22,6 +22,7 @@ import { roleOf } from "./names.ts";
 export function* readArchivedManifest(archive: ArchiveBytes): Generator<void, Uint8Array> {
   const directory = yield* readDirectory(archive);
   const wanted = yield* findManifest(directory);
+  yield* takePrefix(archive, directory);
   let manifest: Uint8Array | undefined;
   let index = 0;
   for (const entry of entriesOf(directory)) {
@@ -42,6 +43,17 @@ export function* readArchivedManifest(archive: ArchiveBytes): Generator<void, Ui
 
 const NO_MANIFEST = "it holds no murmur.yaml at its root";
 const OVERLAPS = "one of its entries overlaps another part of it, or stands in another order than listed";
+
+/** What may stand before the first entry: a line that starts a program, say, and nothing that a reader takes for an archive. */
+const MAX_PREFIX_BYTES = 4096;
+
+function* takePrefix(archive: ArchiveBytes, directory: Directory): Generator<void, void> {
+  const [first] = entriesOf(directory);
+  const length = first?.offset ?? 0;
+  if (length > MAX_PREFIX_BYTES || (yield* archive.take(length)).includes("PK")) {
+    throw new ArchiveFault("something else stands before its first entry");
+  }
+}
 
 /** Which of the entries is the manifest, the first being 0. */
 function* findManifest(directory: Directory): Generator<void, number> {

@@ -2,7 +2,7 @@
  * The end of a ZIP archive, which says where its directory lies.
  *
  * Readers differ in which end record they find and which of its fields they trust. So the last signature in the file
- * must be that of the record, its comment must end with the file, and everything that the records say must agree.
+ * must be that of the record, nothing but zeros may follow its comment, and everything that the records say must agree.
  *
  * An ordinary archiver writes one end record, on one disk, right behind the directory (and behind a zip64 record without
  * extensions, where there is one). So it never meets the refusals here.
@@ -17,8 +17,11 @@ const LOCATOR_BYTES = 20;
 const ZIP64_SIGNATURE = 0x06064b50;
 const ZIP64_BYTES = 56;
 
-/** The longest end of an archive: a zip64 record, its locator, the end record, and a comment. */
-export const LONGEST_END = ZIP64_BYTES + LOCATOR_BYTES + END_BYTES + 0xffff;
+/** To standard output, bsdtar writes whole blocks of 10,240 bytes, as for a tape. */
+const MAX_PADDING = 10_239;
+
+/** The longest end of an archive: a zip64 record, its locator, the end record, a comment and padding. */
+export const LONGEST_END = ZIP64_BYTES + LOCATOR_BYTES + END_BYTES + 0xffff + MAX_PADDING;
 
 /** Where the directory lies, as positions in the file. */
 export interface DirectoryBounds {
@@ -37,9 +40,9 @@ export interface DirectoryBounds {
  */
 export function directoryBounds(tail: Buffer, tailStart: number): DirectoryBounds {
   const at = tail.lastIndexOf(END_SIGNATURE);
-  const isWhole =
-    at !== -1 && at + END_BYTES <= tail.length && at + END_BYTES + tail.readUInt16LE(at + 20) === tail.length;
-  if (!isWhole) throw new ArchiveFault("it is not a whole ZIP archive");
+  if (at === -1 || at + END_BYTES > tail.length || !endsWith(tail, at)) {
+    throw new ArchiveFault("it is not a whole ZIP archive");
+  }
   const record = {
     disk: tail.readUInt16LE(at + 4),
     directoryDisk: tail.readUInt16LE(at + 6),
@@ -57,6 +60,14 @@ export function directoryBounds(tail: Buffer, tailStart: number): DirectoryBound
     if (record[field] !== 0xffffffff && record[field] !== large.record[field]) throw new ArchiveFault(LIES);
   }
   return agreed(large.record, large.position);
+}
+
+/** Whether the archive ends with the comment of the record at `at`, and with zeros up to a full block. */
+function endsWith(tail: Buffer, at: number): boolean {
+  const end = at + END_BYTES + tail.readUInt16LE(at + 20);
+  return (
+    end <= tail.length && tail.length - end <= MAX_PADDING && tail.subarray(end).every((byte) => byte === 0)
+  );
 }
 
 const LIES = "its end record does not describe its directory";

@@ -23,6 +23,8 @@ export type Role =
 /** @throws ArchiveFault where the names contradict each other */
 export function roleOf({ name, unicodePath }: Names): Role {
   const names = unicodePath ? [name, unicodePath] : [name];
+  // An unpacker may give it the name of the entry before.
+  if (names.some((one) => one.length === 0)) throw new ArchiveFault("one of its entries has no name");
   // A reader in C ends a name there.
   if (names.some((one) => one.includes(0))) {
     throw new ArchiveFault("the name of one of its entries holds a NUL");
