@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { packCapsule, publishArchive } from "../examples/publish.ts";
+import { packCapsule, publishArchive } from "../test/kit/publish.ts";
 import { type Server, startServer } from "./server.ts";
 
 /** Coordinates as a request's body names them. */

@@ -6,7 +6,7 @@ export interface Row {
   readonly what: string;
   /** What the figure should be, in words; empty where nothing is asked. */
   readonly target: string;
-  readonly unit: "/s" | "ms" | "MB" | "bytes" | "%";
+  readonly unit: "/s" | "ms" | "µs" | "MB" | "bytes" | "%";
   readonly median: number;
   readonly p50Ms?: number;
   readonly p99Ms?: number;

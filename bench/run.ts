@@ -6,6 +6,7 @@ import { type Curves, measureCurves } from "./flatness.ts";
 import { createHost, type Host } from "./host.ts";
 import { interleave } from "./interleave.ts";
 import { throughputRows } from "./judge.ts";
+import { measureManifests } from "./manifests.ts";
 import { idleBytes, memoryOfSessions, passingLoad } from "./memory.ts";
 import type { Options } from "./options.ts";
 import type { Row } from "./row.ts";
@@ -81,6 +82,8 @@ async function phases(
     const repeats = one.id === "replaced" ? options.repeats : Math.min(3, options.repeats);
     events.push(...(await measureEvent(host, various, one, repeats)));
   }
+  say("reading manifests");
+  const manifests = await measureManifests(options);
   say("a host full of records");
   const fullHost = await measureFullHost(host, options);
 
@@ -96,7 +99,10 @@ async function phases(
   };
   say("memory of finished sessions");
   const memory = await memoryRows(host, servers, options, settleMs);
-  return { rows: [...throughputRows(measured), ...events, ...fullHost, idle, ...memory, ...starts], curves };
+  return {
+    rows: [...throughputRows(measured), ...events, ...manifests, ...fullHost, idle, ...memory, ...starts],
+    curves,
+  };
 }
 
 async function memoryRows(

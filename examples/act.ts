@@ -2,9 +2,9 @@
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { compile } from "./compile.ts";
-import { startDaemonProcess } from "./daemon-process.ts";
-import { packCapsule, publishArchive } from "./publish.ts";
+import { compile } from "../test/kit/compile-program.ts";
+import { startDaemonProcess } from "../test/kit/daemon-process.ts";
+import { packCapsule, publishArchive } from "../test/kit/publish.ts";
 
 export const VERSION = "1.0.0";
 

@@ -6,10 +6,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startDaemonProcess } from "./daemon-process.ts";
+import { startDaemonProcess } from "../test/kit/daemon-process.ts";
 import { playDelegation } from "./demo-delegation.ts";
 import { playOutcomes } from "./demo-outcomes.ts";
-import { packCapsule, publishArchive } from "./publish.ts";
+import { packCapsule, publishArchive } from "../test/kit/publish.ts";
 
 const VERSION = "1.0.0";
 const say = (text = "") => process.stdout.write(`${text}\n`);

@@ -9,8 +9,6 @@ import { dirname, join } from "node:path";
 export const ROOT = join(import.meta.dir, "..");
 
 const MAIN = join(ROOT, "src/main.ts");
-/** Programs that the daemon starts as threads of its own: the bundler does not find them by itself. */
-const THREADS = [join(ROOT, "src/registry/manifest-worker.ts")];
 
 export type CompileRequest = {
   /** Absolute path of the executable to write. */
@@ -36,9 +34,7 @@ export async function compile(request: CompileRequest): Promise<void> {
   // A running daemon keeps the old file; writing over it in place would fail with "text file busy".
   await rm(outfile, { force: true });
   const built = await Bun.build({
-    entrypoints: [MAIN, ...THREADS],
-    // Flat, because the bundled code looks for its threads beside itself.
-    naming: { entry: "[name].[ext]" },
+    entrypoints: [MAIN],
     target: "bun",
     format: "esm",
     // What is imported at its first use is read from the executable then, not at each start.

@@ -6,8 +6,8 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startDaemonProcess } from "../examples/daemon-process.ts";
-import { packCapsule, publishArchive } from "../examples/publish.ts";
+import { startDaemonProcess } from "../test/kit/daemon-process.ts";
+import { packCapsule, publishArchive } from "../test/kit/publish.ts";
 import { ROOT } from "./compile.ts";
 import { playFormation, type SoakContext } from "./soak/client.ts";
 import { Model } from "./soak/model.ts";

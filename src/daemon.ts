@@ -5,13 +5,14 @@ import { isAbsolute, join, resolve } from "node:path";
 import { createApp } from "./api/app.ts";
 import { takeCensus } from "./census/census.ts";
 import type { Flags } from "./cli/flags.ts";
-import { harden } from "./harden.ts";
-import { announce, createDecisionLog, type DecisionLog } from "./log.ts";
+import { directoryFault, threadsFault } from "./host.ts";
+import { createDecisionLog, type DecisionLog } from "./log/decision-log.ts";
+import { announce, stderrLines } from "./log/stderr.ts";
 import { countRequest } from "./nursery.ts";
 import { describeOsError } from "./os-error.ts";
 import { lowerManifest } from "./referee/envelope.ts";
 import { READINGS_AT_ONCE } from "./registry/lanes.ts";
-import { readManifestAside } from "./registry/manifest-reader.ts";
+import { readManifestInSlices } from "./registry/manifest.ts";
 import { Registry } from "./registry/registry.ts";
 import { SpareDescriptors } from "./registry/spare-descriptors.ts";
 import { Sessions } from "./sessions/sessions.ts";
@@ -27,6 +28,8 @@ export interface Daemon {
 /** A client that sends nothing, or stops reading, is let go after this long. */
 const IDLE_SECONDS = 10;
 const STOP_GRACE_MS = 1500;
+/** What is left of the two seconds, for the log. */
+const LAST_LINES_MS = 300;
 /** Room above the limit of a body, so that the application answers for it rather than the parser. */
 const PARSER_BODY_BYTES = Number.MAX_SAFE_INTEGER;
 
@@ -35,7 +38,9 @@ export function startDaemon(
   flags: Flags,
   environment: NodeJS.ProcessEnv,
 ): { readonly ok: true; readonly daemon: Daemon } | { readonly ok: false; readonly fault: string } {
-  for (const warning of harden(environment)) announce(`warning: ${warning}`);
+  const cores = availableParallelism();
+  const tooFew = threadsFault(cores);
+  if (tooFew !== undefined) return { ok: false, fault: tooFew };
 
   const home = environment.HOME ?? "";
   const counting = performance.now();
@@ -53,21 +58,22 @@ export function startDaemon(
   const limits = {
     maxDepth: flags.maxDepth,
     maxConcurrent: flags.maxConcurrent,
-    maxLiveCapsules: flags.maxLiveCapsules ?? defaultCeiling(availableParallelism()),
+    maxLiveCapsules: flags.maxLiveCapsules ?? defaultCeiling(cores),
   };
   const authority = createAuthority({
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     wall: Date.now,
   });
-  const log = createDecisionLog(environment);
+  const registryPath = resolve(flags.registryPath ?? join(home, ".murmur", "artifacts"));
+  const log = createDecisionLog(environment, stderrLines);
   const app = createApp({
     limits,
     spawnAllow: flags.spawnAllow,
     authority,
     sessions: new Sessions(() => performance.now()),
     registry: new Registry({
-      path: resolve(flags.registryPath ?? join(home, ".murmur", "artifacts")),
-      readManifest: readManifestAside,
+      path: registryPath,
+      readManifest: readManifestInSlices,
       lower: lowerManifest,
       descriptors: new SpareDescriptors(READINGS_AT_ONCE),
     }),
@@ -87,6 +93,8 @@ export function startDaemon(
   const port = server.port ?? flags.port;
   announce(`listening on 127.0.0.1:${port}`);
   announce(`machine ceiling ${limits.maxLiveCapsules} live capsules (--max-live-capsules)`);
+  const missing = directoryFault(registryPath);
+  if (missing !== undefined) announce(`warning: no artifact can be read from the registry: ${missing}`);
   return { ok: true, daemon: { port, stop: () => stop(server, authority, log) } };
 }
 
@@ -97,7 +105,11 @@ export function defaultCeiling(cores: number): number {
 
 function unresolvedHome(home: string | undefined): string {
   const why =
-    home === undefined ? "HOME is not set" : home === "" ? "HOME is empty" : "HOME is not an absolute path";
+    home === undefined
+      ? "HOME is not set in the environment"
+      : home === ""
+        ? "HOME is empty"
+        : "HOME is not an absolute path";
   return `the home directory could not be resolved: ${why}`;
 }
 
@@ -130,5 +142,6 @@ async function stop(server: Server, authority: Authority, log: DecisionLog): Pro
   // What is still open after the grace is cut off.
   void server.stop(true);
   authority.destroy();
-  log.flush();
+  log.close();
+  await stderrLines.finish(LAST_LINES_MS);
 }

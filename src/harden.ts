@@ -1,33 +1,35 @@
 /** What a starting daemon does for its own safety, before it holds anything worth reading. */
 
-import { denyCoreDumps, denyInspection, silenceCrashReporter } from "./native.ts";
+import { denyInspection, silenceCrashReporter } from "./sys/inspection.ts";
+import { libraryFault } from "./sys/library.ts";
+import { denyCoreDumps } from "./sys/limits.ts";
+import { ignoreTerminalStops } from "./sys/signals.ts";
 
 /** Variables that a compiled Bun executable obeys whoever sets them. */
 const RUNTIME_VARIABLES = ["BUN_OPTIONS", "BUN_INSPECT", "BUN_INSPECT_CONNECT_TO", "BUN_BE_BUN"] as const;
 
 /**
- * Closes this process to debuggers, core dumps, crash reports and readers of its memory. A failure is no reason to stop.
+ * Closes this process to debuggers, core dumps, crash reports and readers of its memory, and keeps terminals from stopping
+ * it. A failure is no reason to stop.
  *
  * @returns one sentence for each thing that could not be done or should not be so
  */
 export function harden(environment: NodeJS.ProcessEnv): readonly string[] {
   const warnings: string[] = [];
-  if (!attempt(denyInspection))
-    warnings.push("this process could not be closed to other processes of its user");
-  if (!attempt(denyCoreDumps)) warnings.push("core dumps of this process could not be switched off");
-  if (!attempt(silenceCrashReporter)) warnings.push("the reporting of crashes could not be switched off");
+  const missing = libraryFault();
+  if (missing !== undefined) {
+    warnings.push(
+      `${missing}: this host forbids memory that is written and then run, or limits the address space; the daemon goes on without`,
+    );
+  }
+  if (!denyInspection()) warnings.push("this process could not be closed to other processes of its user");
+  if (!denyCoreDumps()) warnings.push("core dumps of this process could not be switched off");
+  if (!silenceCrashReporter()) warnings.push("the reporting of crashes could not be switched off");
+  if (!ignoreTerminalStops()) warnings.push("a terminal set to `tostop` may stop this process");
   for (const name of RUNTIME_VARIABLES) {
     if (environment[name] !== undefined) {
       warnings.push(`${name} is set: it changes how this program runs, so unset it for the daemon`);
     }
   }
   return warnings;
-}
-
-function attempt(action: () => boolean): boolean {
-  try {
-    return action();
-  } catch {
-    return false;
-  }
 }

@@ -32,6 +32,14 @@ export function inSlices<T>(work: Generator<void, T>): T | Promise<T> {
   });
 }
 
+/** Runs a generator to its end in one go: for work that is known to be short, or that nobody waits for. */
+export function atOnce<T>(work: Generator<void, T>): T {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+  }
+}
+
 function runTurn<T>(work: Generator<void, T>): IteratorResult<void, T> {
   const end = performance.now() + TURN_MS;
   for (;;) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { inSlices } from "../src/slices.ts";
+import { atOnce, inSlices } from "../src/slices.ts";
 
 /** Work that pauses wherever it may, `steps` times over some milliseconds of its own. */
 function* busy(steps: number, log: string[], name: string): Generator<void, string> {
@@ -13,6 +13,12 @@ function* busy(steps: number, log: string[], name: string): Generator<void, stri
 }
 
 describe("work in slices", () => {
+  test("may be run to its end in one go", () => {
+    const log: string[] = [];
+    expect(atOnce(busy(3, log, "whole"))).toBe("whole");
+    expect(log).toHaveLength(3);
+  });
+
   test("that ends within its first turn is a plain value", () => {
     expect(inSlices(busy(0, [], "quick"))).toBe("quick");
   });

@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { arch, tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DaemonProcess, startDaemonProcess } from "../../examples/daemon-process.ts";
+import { type DaemonProcess, startDaemonProcess } from "../../test/kit/daemon-process.ts";
 import { failure, type Outcome, success } from "./outcome.ts";
 import type { ReleaseTarget } from "./targets.ts";
 

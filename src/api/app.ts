@@ -5,10 +5,12 @@
 
 import type { TObject } from "@sinclair/typebox";
 import { status as answerStatus, Elysia, ValidationError } from "elysia";
-import type { DecisionLog } from "../log.ts";
+import type { DecisionLog } from "../log/decision-log.ts";
+import { printable } from "../printable.ts";
 import type { Context, Decision } from "./context.ts";
 import { deregister } from "./deregister.ts";
 import { drain, hasBody, readJsonBody, refuseForeignCaller } from "./guard.ts";
+import { loggedPath } from "./logged.ts";
 import { type Refusal, refusalMessage, refusalStatus } from "./refusals.ts";
 import { register } from "./register.ts";
 import {
@@ -96,7 +98,7 @@ function answer<Answer>(decision: Decision<Answer>, log: DecisionLog) {
   const { refusal } = decision;
   // A decision logs what it refused; a body it could not make sense of never became one.
   if (refusal.kind === "bad-body")
-    log.refused({ event: "request", refused: refusal.kind, detail: refusal.what });
+    log.refusedUnverified({ event: "request", refused: refusal.kind, detail: refusal.what });
   return refusalAnswer(refusal);
 }
 
@@ -110,12 +112,11 @@ function refusalAnswer(refusal: Refusal) {
  */
 async function answerOutside(refusal: Refusal, request: Request, log: DecisionLog): Promise<Response> {
   const { method, url, headers } = request;
-  log.refused({
+  log.refusedUnverified({
     event: "request",
     refused: refusal.kind,
     method,
-    // From the path on; a query is nothing we look at.
-    path: url.slice(url.indexOf("/", 8)).split("?", 1)[0],
+    ...loggedPath(url),
     host: refusal.kind === "foreign-caller" ? (headers.get("host") ?? "") : undefined,
     origin: headers.get("origin") ?? undefined,
     detail: refusal.kind === "bad-body" ? refusal.what : undefined,
@@ -154,6 +155,9 @@ function jsonBody<Schema extends TObject>(schema: Schema) {
   };
 }
 
+/** Of a value that is wrong, so many characters are said back. */
+const MAX_QUOTED = 64;
+
 function bodyFault(schema: TObject, body: unknown): string | undefined {
   if (typeof body !== "object" || body === null || Array.isArray(body))
     return "the body must be a JSON object";
@@ -162,10 +166,12 @@ function bodyFault(schema: TObject, body: unknown): string | undefined {
     const value: unknown = fields.get(name);
     if (value === undefined) return `'${name}' is required`;
     const choices: readonly { const: unknown }[] | undefined = wanted.anyOf;
+    if (typeof value !== "string") return `'${name}' must be a string`;
     if (choices && !choices.some((choice) => choice.const === value)) {
-      return `'${name}' must be ${choices.map((choice) => `'${choice.const}'`).join(" or ")}`;
+      const known = choices.map((choice) => `'${choice.const}'`).join(" or ");
+      const said = value.length > MAX_QUOTED ? `${value.slice(0, MAX_QUOTED)}…` : value;
+      return `${name} '${printable(said)}' is not ${known}`;
     }
-    if (!choices && typeof value !== "string") return `'${name}' must be a string`;
   }
   return undefined;
 }

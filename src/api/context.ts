@@ -1,7 +1,7 @@
 /** What the four decisions are made from. Everything that touches the world comes in here. */
 
 import type { Census } from "../census/census.ts";
-import type { DecisionLog } from "../log.ts";
+import type { DecisionLog } from "../log/decision-log.ts";
 import type { Limits } from "../referee/bounds.ts";
 import type { Envelope } from "../referee/envelope.ts";
 import {

@@ -1,6 +1,6 @@
 /** `POST /deregister`: a session reports that it has ended. */
 
-import { tokenId } from "../tokens/seal.ts";
+import { tokenId } from "../log/token-id.ts";
 import { type Context, callingSession, type Decision, refuse, slots } from "./context.ts";
 import type { DeregisterAnswer, DeregisterBody } from "./schemas.ts";
 
@@ -13,7 +13,7 @@ export function deregister(
   const session = callingSession(context, credential);
   const named = { credential: credential === undefined ? undefined : tokenId(credential) };
   if (!session) {
-    context.log.refused({ event: "deregister", refused: "identity", ...named, ...slots(context) });
+    context.log.refusedUnverified({ event: "deregister", refused: "identity", ...named, ...slots(context) });
     return refuse({ kind: "identity" });
   }
   context.sessions.finish(session.id, outcome);

@@ -43,7 +43,7 @@ export type BodyReading =
   | { readonly ok: false; readonly refusal: Refusal };
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const NOT_JSON = "the body is not valid JSON";
+const NOT_JSON = "invalid JSON: the body cannot be parsed";
 
 /** The body as JSON, whatever its content type says, within its size and its time. */
 export async function readJsonBody(request: Request): Promise<BodyReading> {
@@ -53,12 +53,12 @@ export async function readJsonBody(request: Request): Promise<BodyReading> {
   try {
     text = UTF8.decode(bytes);
   } catch {
-    return badBody("the body is not valid UTF-8");
+    return badBody("invalid JSON: the body is not valid UTF-8");
   }
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch {
-    return badBody(text === "" ? "the body is empty: it must be a JSON object" : NOT_JSON);
+    return badBody(text === "" ? "invalid JSON: the body is empty, and must be a JSON object" : NOT_JSON);
   }
 }
 

@@ -1,13 +1,15 @@
 /** `POST /register`: a session announces itself, and takes the credential it will delegate with. */
 
+import { tokenId } from "../log/token-id.ts";
 import type { Envelope } from "../referee/envelope.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";
 import type { Asker } from "../registry/lanes.ts";
 import type { Resolution } from "../registry/registry.ts";
 import type { SessionId } from "../sessions/sessions.ts";
-import { tokenId } from "../tokens/seal.ts";
+import type { Approval } from "../tokens/authority.ts";
 import { type Context, type Decision, parseCoordinates, refuse, slots } from "./context.ts";
-import { coordinate, type Refusal } from "./refusals.ts";
+import { loggedCapsule, loggedSession } from "./logged.ts";
+import type { Refusal } from "./refusals.ts";
 import { type RegisterAnswer, type RegisterBody, SESSION_ID_PATTERN } from "./schemas.ts";
 
 interface Registration {
@@ -28,6 +30,7 @@ export function register(
   body: RegisterBody,
   approval: string | undefined,
 ): Decision<RegisterAnswer> | Promise<Decision<RegisterAnswer>> {
+  if (body.session_id === "") return refuse({ kind: "bad-body", what: "session_id must not be empty" });
   if (!SESSION_ID.test(body.session_id)) {
     return refuse({
       kind: "bad-body",
@@ -77,8 +80,10 @@ function admit(
     sessions.addRoot(id, limits.maxDepth, held);
     return admitted(context, registration, limits.maxDepth, authority.mintCredential(id));
   }
-  const redeemed = redeem(context, registration.coordinates, resolution, approval);
-  if (!redeemed.ok) return refused(context, registration, redeemed.refusal);
+  const verified = authority.verifyApproval(approval);
+  if (!verified) return refused(context, registration, { kind: "identity" });
+  const redeemed = redeem(context, registration.coordinates, resolution, verified);
+  if (!redeemed.ok) return refused(context, registration, redeemed.refusal, verified);
   const { parent, depth, jti } = redeemed.answer;
   sessions.addChild(id, depth, held, parent, jti);
   return admitted(context, registration, depth, authority.mintCredential(id));
@@ -92,13 +97,11 @@ interface Redeemed {
 
 /** Credentials and approvals: "an approval is marked spent as soon as it verifies, before the artifact is compared". */
 function redeem(
-  { authority, sessions, wall }: Context,
+  { sessions, wall }: Context,
   asked: Coordinates,
   { artifact }: Extract<Resolution<Envelope>, { ok: true }>,
-  token: string,
+  approval: Approval,
 ): Decision<Redeemed> {
-  const approval = authority.verifyApproval(token);
-  if (!approval) return refuse({ kind: "identity" });
   if (approval.exp <= wall()) return refuse({ kind: "approval-expired" });
   const redemption = sessions.redeem(approval.jti);
   // Sixty seconds have passed on the clock that nobody sets.
@@ -126,7 +129,7 @@ function admitted(
   context.log.granted({
     event: "register",
     session: id,
-    capsule: coordinate(coordinates),
+    capsule: loggedCapsule(coordinates),
     approval: approval === undefined ? "none" : tokenId(approval),
     credential: tokenId(credential),
     depth,
@@ -139,15 +142,18 @@ function refused(
   context: Context,
   { id, coordinates, approval }: Registration,
   refusal: Refusal,
+  verified?: Approval,
 ): Decision<RegisterAnswer> {
-  context.log.refused({
+  const fields = {
     event: "register",
     refused: refusal.kind,
-    session: id,
-    capsule: coordinate(coordinates),
+    session: loggedSession(context, id),
+    capsule: loggedCapsule(coordinates),
     approval: approval === undefined ? "none" : tokenId(approval),
     ...slots(context),
     detail: refusal.kind === "unresolved" ? refusal.message : undefined,
-  });
+  };
+  if (verified) context.log.refused(fields);
+  else context.log.refusedUnverified(fields);
   return refuse(refusal);
 }

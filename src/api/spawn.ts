@@ -1,12 +1,13 @@
 /** `POST /spawn`: may this session start that capsule? */
 
+import type { LogFields } from "../log/fields.ts";
+import { tokenId } from "../log/token-id.ts";
 import { type Bound, boundReached, type Limits, type Standing, slotBoundReached } from "../referee/bounds.ts";
 import type { Envelope } from "../referee/envelope.ts";
 import { knownExcesses } from "../referee/verdicts.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";
 import type { Artifact, Resolution } from "../registry/registry.ts";
 import type { RunningSession } from "../sessions/sessions.ts";
-import { tokenId } from "../tokens/seal.ts";
 import {
   type Context,
   callingSession,
@@ -16,7 +17,8 @@ import {
   refuse,
   slots,
 } from "./context.ts";
-import { coordinate, type Refusal } from "./refusals.ts";
+import { loggedCapsule } from "./logged.ts";
+import type { Refusal } from "./refusals.ts";
 import type { SpawnAnswer, SpawnBody } from "./schemas.ts";
 
 /** One request, as far as it is understood. */
@@ -90,7 +92,7 @@ function grant(
   log.granted({
     event: "spawn",
     session: caller.id,
-    capsule: coordinate(coordinates),
+    capsule: loggedCapsule(coordinates),
     approval: tokenId(token),
     depth,
     ...slots(context),
@@ -103,25 +105,29 @@ function refused(
   { credential, caller, coordinates }: Asking,
   refusal: Refusal,
 ): Decision<SpawnAnswer> {
-  context.log.refused({
+  const fields = {
     event: "spawn",
     refused: refusal.kind,
     session: caller?.id,
-    capsule: coordinate(coordinates),
+    capsule: loggedCapsule(coordinates),
     credential: credential === undefined ? undefined : tokenId(credential),
     depth: caller?.depth,
     ...slots(context),
-    detail: refusalDetail(refusal),
-  });
+    ...refusalDetail(refusal),
+  };
+  if (caller) context.log.refused(fields);
+  else context.log.refusedUnverified(fields);
   return refuse(refusal);
 }
 
 /** What the operator is told beyond the kind: of an envelope every axis that was exceeded, not only the one the caller hears. */
-function refusalDetail(refusal: Refusal): string | undefined {
-  if (refusal.kind === "bound") return refusal.bound;
-  if (refusal.kind === "unresolved") return refusal.message;
-  if (refusal.kind !== "envelope") return undefined;
-  return refusal.excesses.map(({ key, entry }) => `${key}: '${entry}'`).join("; ");
+function refusalDetail(refusal: Refusal): LogFields {
+  if (refusal.kind === "bound") return { detail: refusal.bound };
+  if (refusal.kind === "unresolved") return { detail: refusal.message };
+  if (refusal.kind !== "envelope") return {};
+  const [first, ...others] = refusal.excesses;
+  const also = others.map(({ key }) => key.replace("capabilities.", ""));
+  return { detail: `${first.key}: '${first.entry}'`, also: also.length > 0 ? also.join(",") : undefined };
 }
 
 function standingOf(context: Context, { caller }: Asked): Standing {

@@ -5,7 +5,9 @@
  * is repeated on every read with no sweep and no timer, and "a capsule found gone is never counted again".
  */
 
-import { closeDescriptor, descriptorLimit, ESRCH, openProcess, ReadinessSet } from "../native.ts";
+import { descriptorLimit } from "../sys/limits.ts";
+import { ESRCH, openProcess } from "../sys/process.ts";
+import { closeDescriptor, ReadinessSet } from "../sys/readiness.ts";
 import { identify, isPossible } from "./process-identity.ts";
 import { type RunningRecord, readRunningRecords } from "./running-records.ts";
 

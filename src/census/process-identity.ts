@@ -3,12 +3,13 @@
  * moment it started, the start token.
  */
 
-import { closeSync, openSync, readSync } from "node:fs";
-import { darwinStartTime, ESRCH, probe } from "../native.ts";
+import { closeSync, openSync, readdirSync, readSync } from "node:fs";
+import { isSystemError } from "../os-error.ts";
+import { darwinStartTime, ESRCH, probe } from "../sys/process.ts";
 
 /** What the operating system says of a pid. */
 export type ProcessReading =
-  /** Nothing holds it, or a zombie does. */
+  /** Nothing holds it, or a zombie does: a process of which no thread is left. */
   | { readonly held: false }
   /** Held; `startToken` is absent where it could not be read. */
   | { readonly held: true; readonly startToken: string | undefined };
@@ -45,30 +46,54 @@ export function readProcess(pid: number): ProcessReading {
   return process.platform === "darwin" ? readDarwin(pid) : readLinux(pid);
 }
 
-/** Longer than any `/proc/<pid>/stat`. */
-const statRoom = Buffer.alloc(4096);
-
 function readLinux(pid: number): ProcessReading {
   try {
-    const fd = openSync(`/proc/${pid}/stat`, "r");
-    try {
-      return parseProcStat(statRoom.toString("latin1", 0, readSync(fd, statRoom)));
-    } finally {
-      closeSync(fd);
-    }
+    const { isEnded, startToken } = parseProcStat(readStat(`/proc/${pid}/stat`));
+    // The line is that of the main thread, which may end before the others do.
+    return isEnded && !hasRunningThread(pid) ? GONE : { held: true, startToken };
   } catch {
     // Gone, or hidden from this user. EPERM is another user's process: held all the same.
     return probe(pid) === ESRCH ? GONE : { held: true, startToken: undefined };
   }
 }
 
+/** Longer than any `/proc/<pid>/stat`. */
+const statRoom = Buffer.alloc(4096);
+
+/** @throws the file system's error */
+function readStat(path: string): string {
+  const fd = openSync(path, "r");
+  try {
+    return statRoom.toString("latin1", 0, readSync(fd, statRoom));
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** @throws the file system's error where that cannot be told */
+function hasRunningThread(pid: number): boolean {
+  return readdirSync(`/proc/${pid}/task`).some((thread) => {
+    try {
+      return !parseProcStat(readStat(`/proc/${pid}/task/${thread}/stat`)).isEnded;
+    } catch (error) {
+      // It ended in between. What cannot be told for another reason counts.
+      return !(isSystemError(error) && (error.code === "ENOENT" || error.code === "ESRCH"));
+    }
+  });
+}
+
+/** One thread, as its line of `stat` has it. */
+interface ThreadStat {
+  readonly isEnded: boolean;
+  readonly startToken: string | undefined;
+}
+
 const STATE_AND_START = /^(\S+)(?: \S+){18} (\S+)/;
 
 /** Field 3 is the state, field 22 the start time; the name before them, in brackets, may hold anything. */
-export function parseProcStat(text: string): ProcessReading {
+export function parseProcStat(text: string): ThreadStat {
   const [, state, startToken] = STATE_AND_START.exec(text.slice(text.lastIndexOf(")") + 2)) ?? [];
-  if (state === "Z" || state === "X" || state === "x") return GONE;
-  return { held: true, startToken };
+  return { isEnded: state === "Z" || state === "X" || state === "x", startToken };
 }
 
 function readDarwin(pid: number): ProcessReading {

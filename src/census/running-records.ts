@@ -1,6 +1,16 @@
 /** `~/.murmur/running`, one JSON record for each capsule that runs: read, and never written. */
 
-import { closeSync, constants, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  readSync,
+  statSync,
+} from "node:fs";
+import { dirname } from "node:path";
 import { describeOsError, isSystemError } from "../os-error.ts";
 import type { ProcessIdentity } from "./process-identity.ts";
 
@@ -27,7 +37,9 @@ export function readRunningRecords(directory: string): RecordsReading {
     names = readdirSync(directory);
   } catch (error) {
     // A missing directory is a host running nothing.
-    if (isSystemError(error) && error.code === "ENOENT") return { ok: true, records: [], unreadable: 0 };
+    if (isSystemError(error) && error.code === "ENOENT" && !isBehindBrokenLink(directory)) {
+      return { ok: true, records: [], unreadable: 0 };
+    }
     return { ok: false, fault: `${directory}: ${describeOsError(error)}` };
   }
   const buffer = Buffer.allocUnsafe(MAX_RECORD_BYTES + 1);
@@ -40,6 +52,17 @@ export function readRunningRecords(directory: string): RecordsReading {
     else unreadable++;
   }
   return { ok: true, records, unreadable };
+}
+
+/**
+ * Whether the path, or the nearest directory above it that has an entry, is a link that leads to nothing: then the
+ * directory is somewhere, and cannot be listed.
+ */
+function isBehindBrokenLink(path: string): boolean {
+  for (let at = path; ; at = dirname(at)) {
+    if (lstatSync(at, { throwIfNoEntry: false })) return !statSync(at, { throwIfNoEntry: false });
+    if (at === dirname(at)) return false;
+  }
 }
 
 /** No link is followed and nothing is waited for: a FIFO of that name must not hold up the start. */

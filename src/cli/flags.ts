@@ -114,7 +114,7 @@ function scan(argv: readonly string[]): FlagsReading {
         flags.port = wholeNumber(name, value, MAX_PORT);
         break;
       case "registry-path":
-        if (value === "") throw new FlagFault("--registry-path must not be empty");
+        if (value === "") throw new FlagFault("invalid --registry-path: it must not be empty");
         flags.registryPath = value;
         break;
       case "spawn-allow":
@@ -149,13 +149,15 @@ function splitArgument(argument: string): { readonly name: FlagName; readonly in
 function wholeNumber(name: FlagName, value: string, max: number): number {
   const number = /^[0-9]{1,20}$/.test(value) ? Number(value) : Number.NaN;
   if (number <= max) return number;
-  throw new FlagFault(`--${name} takes a whole number from 0 to ${max}, not '${printable(value)}'`);
+  throw new FlagFault(
+    `invalid --${name}: it takes a whole number from 0 to ${max}, not '${printable(value)}'`,
+  );
 }
 
 function fullName(name: FlagName, value: string): ArtifactName {
   const parsed = parseArtifactName(value);
   if (parsed !== undefined) return parsed;
   throw new FlagFault(
-    `--${name} takes one capsule full name, <scope>/<name>, not '${printable(value)}'; repeat the flag per name`,
+    `invalid --${name}: it takes one capsule full name, <scope>/<name>, not '${printable(value)}'; repeat the flag per name`,
   );
 }

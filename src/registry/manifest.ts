@@ -4,10 +4,12 @@
  * Nothing is looked up and nothing is expanded: `${VAR}` is text, and the environment is never read.
  */
 
+import { atOnce, inSlices } from "../slices.ts";
 import { CONTAINMENT_CLASSES, type Containment } from "./containment.ts";
-import { readYamlTree, type YamlMap, type YamlTree } from "./yaml-tree.ts";
+import { readYamlTree, readYamlTreeInSteps } from "./yaml/read-tree.ts";
+import type { YamlMap, YamlTree } from "./yaml/tree.ts";
 
-/** The declarations of one manifest, as written; lists are in the manifest's order. Plain data, safe to post to a thread. */
+/** The declarations of one manifest, as written; lists are in the manifest's order. */
 export interface Manifest {
   readonly name: string;
   readonly version: string;
@@ -30,14 +32,34 @@ export interface Manifest {
 /** The longest manifest that is read, in bytes. */
 export const MAX_MANIFEST_BYTES = 256 * 1024;
 
+/** The longest entry of a list of texts, in bytes of UTF-8: each of them is compared with others. */
+const MAX_ENTRY_BYTES = 4096;
+/** Entries decoded between two pauses. */
+const ENTRIES_A_STEP = 256;
+
 /** A manifest, or one sentence that names the key or the line at fault and quotes nothing. */
 export type ManifestReading<Read = Manifest> =
   | { readonly ok: true; readonly manifest: Read }
   | { readonly ok: false; readonly fault: string };
 
-/** Reads the text of a `murmur.yaml`. */
+/** Reads the text of a `murmur.yaml` in one go, however long it takes. */
 export function readManifest(source: string): ManifestReading {
-  return decodeManifest(source, manifestOf);
+  return atOnce(readingInSteps(source));
+}
+
+/** Reads the text of a `murmur.yaml` in short turns, so that others are served while a long one is read. */
+export function readManifestInSlices(source: string): ManifestReading | Promise<ManifestReading> {
+  return inSlices(readingInSteps(source));
+}
+
+function* readingInSteps(source: string): Generator<void, ManifestReading> {
+  try {
+    const tree = yield* readYamlTreeInSteps(source);
+    if (tree.kind !== "map") return NO_MAPPING;
+    return { ok: true, manifest: yield* manifestInSteps(new Block("", tree)) };
+  } catch (error) {
+    return faultOf(error);
+  }
 }
 
 /**
@@ -47,19 +69,23 @@ export function readManifest(source: string): ManifestReading {
 export function decodeManifest<T extends object>(
   source: string,
   decode: (top: Block) => T,
-): { readonly ok: true; readonly manifest: T } | { readonly ok: false; readonly fault: string } {
+): ManifestReading<T> {
   try {
     const tree = readYamlTree(source);
-    if (tree.kind !== "map") return { ok: false, fault: "the manifest must be a mapping" };
+    if (tree.kind !== "map") return NO_MAPPING;
     return { ok: true, manifest: decode(new Block("", tree)) };
   } catch (error) {
-    // The reader recurses: nesting that overflows the stack is one more text that is no manifest.
-    if (error instanceof RangeError) return { ok: false, fault: "nested too deeply" };
-    return { ok: false, fault: error instanceof Error ? error.message : "not valid YAML" };
+    return faultOf(error);
   }
 }
 
-function manifestOf(top: Block): Manifest {
+const NO_MAPPING = { ok: false, fault: "the manifest must be a mapping" } as const;
+
+function faultOf(error: unknown): { readonly ok: false; readonly fault: string } {
+  return { ok: false, fault: error instanceof Error ? error.message : "it could not be read" };
+}
+
+function* manifestInSteps(top: Block): Generator<void, Manifest> {
   const name = top.requiredText("name");
   const version = top.requiredText("version");
   const capabilities = top.block("capabilities");
@@ -69,25 +95,26 @@ function manifestOf(top: Block): Manifest {
   return {
     name,
     version,
-    networkAllow: network.texts("allow"),
+    networkAllow: yield* network.textsInSteps("allow"),
     unixSockets: network.boolean("unix_sockets"),
-    peerFetchAllow: capabilities.block("peer_fetch").texts("allow"),
-    shellAllow: capabilities.block("shell").texts("allow"),
-    spawnAllow: capabilities.block("spawn").texts("allow"),
-    envAllow: capabilities.block("env").texts("allow"),
+    peerFetchAllow: yield* capabilities.block("peer_fetch").textsInSteps("allow"),
+    shellAllow: yield* capabilities.block("shell").textsInSteps("allow"),
+    spawnAllow: yield* capabilities.block("spawn").textsInSteps("allow"),
+    envAllow: yield* capabilities.block("env").textsInSteps("allow"),
     filesystemScope: filesystem.trimmedText("scope"),
     workdirExec: filesystem.boolean("workdir_exec"),
-    stateStores: stateStores(top, name),
-    installSkill: install.texts("skill"),
-    installTool: install.texts("tool"),
+    stateStores: yield* stateStores(top, name),
+    installSkill: yield* install.textsInSteps("skill"),
+    installTool: yield* install.textsInSteps("tool"),
     containment: containmentOf(capabilities),
   };
 }
 
 /** Spawn envelope, "State stores": only an artifact's own `state` block opens one. */
-function stateStores(top: Block, manifestName: string): string[] {
+function* stateStores(top: Block, manifestName: string): Generator<void, string[]> {
   const stores: string[] = [];
-  for (const artifact of top.blocks("artifacts")) {
+  for (const [index, artifact] of top.blocks("artifacts").entries()) {
+    if (index % ENTRIES_A_STEP === ENTRIES_A_STEP - 1) yield;
     const capabilities = artifact.block("capabilities");
     if (capabilities.declares("state")) {
       stores.push(capabilities.block("state").trimmedText("store") ?? manifestName);
@@ -147,12 +174,23 @@ export class Block {
     });
   }
 
-  /** The list of texts under `key`, each as it is written. */
+  /** The list of texts under `key`, each as it is written and none over `MAX_ENTRY_BYTES`. */
   texts(key: string): string[] {
-    return this.#list(key).map((item) => {
+    return atOnce(this.textsInSteps(key));
+  }
+
+  /** The same, with a place to pause after every few entries. */
+  *textsInSteps(key: string): Generator<void, string[]> {
+    const texts: string[] = [];
+    for (const item of this.#list(key)) {
+      if (texts.length % ENTRIES_A_STEP === ENTRIES_A_STEP - 1) yield;
       if (item.kind !== "text") throw new Error(`${this.path(key)}: every entry must be a text`);
-      return item.text;
-    });
+      if (isOverlong(item.text)) {
+        throw new Error(`${this.path(key)}: no entry may be longer than ${MAX_ENTRY_BYTES} bytes`);
+      }
+      texts.push(ownText(item.text));
+    }
+    return texts;
   }
 
   /** A text that must be there and not be blank. */
@@ -161,7 +199,7 @@ export class Block {
     if (value === undefined) throw new Error(`${this.path(key)}: is required`);
     if (value.kind !== "text") throw new Error(`${this.path(key)}: must be a text`);
     if (value.text.trim() === "") throw new Error(`${this.path(key)}: must not be blank`);
-    return value.text;
+    return ownText(value.text);
   }
 
   /** An optional text without the white space around it; blank is absent. */
@@ -169,7 +207,7 @@ export class Block {
     const value = this.tree.entries.get(key);
     if (value === undefined || isAbsent(value)) return undefined;
     if (value.kind !== "text") throw new Error(`${this.path(key)}: must be a text`);
-    return value.text.trim() || undefined;
+    return ownText(value.text.trim()) || undefined;
   }
 
   /** `true` or `false`, written plain; `false` where the key is absent. */
@@ -191,6 +229,16 @@ export class Block {
 }
 
 const NO_ENTRIES: YamlMap = { kind: "map", entries: new Map() };
+
+/** The text in memory of its own: a part of a string keeps the whole string, here the file, for as long as it is kept. */
+function ownText(text: string): string {
+  return Buffer.from(text).toString();
+}
+
+function isOverlong(text: string): boolean {
+  // Three bytes are the most that one of a string's units takes.
+  return text.length * 3 > MAX_ENTRY_BYTES && Buffer.byteLength(text) > MAX_ENTRY_BYTES;
+}
 
 function isAbsent(value: YamlTree | undefined): boolean {
   return value === undefined || (value.kind === "text" && value.plain && NULLS.has(value.text));

@@ -118,6 +118,7 @@ test("the log names every axis that was exceeded, though the caller hears the fi
     depth: 3,
     used: 1,
     free: 15,
-    detail: "capabilities.network.allow: 'a.example'; capabilities.shell.allow: 'git'",
+    detail: "capabilities.network.allow: 'a.example'",
+    also: "shell.allow",
   });
 });

@@ -7,6 +7,7 @@ import { drawChart } from "../../bench/chart.ts";
 import { createHost } from "../../bench/host.ts";
 import { interleave } from "../../bench/interleave.ts";
 import { throughputRows } from "../../bench/judge.ts";
+import { measureManifests } from "../../bench/manifests.ts";
 import { QUICK, readOptions } from "../../bench/options.ts";
 import { renderTable } from "../../bench/report.ts";
 import { endSurvivors } from "../../bench/running.ts";
@@ -14,6 +15,11 @@ import { throughputSubjects } from "../../bench/throughput.ts";
 
 const ROOT = join(import.meta.dir, "../..");
 const DAEMON = join(ROOT, "dist/mur-roost");
+
+test("the rows about manifests are measured", async () => {
+  const rows = await measureManifests({ rounds: 1 });
+  for (const row of rows) expect([row.what, Number.isFinite(row.median)]).toEqual([row.what, true]);
+});
 
 test.skipIf(process.platform !== "linux")(
   "every row of throughput gets the answers it asks for",

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { Census, takeCensus } from "../../src/census/census.ts";
 import { identify, parseProcStat, readProcess } from "../../src/census/process-identity.ts";
 import { createHost } from "../kit/host.ts";
-import { sleeper, startTokenOf, writeRecord, zombie } from "../kit/records.ts";
+import { sleeper, startTokenOf, withoutMainThread, writeRecord, zombie } from "../kit/records.ts";
 import { until } from "../kit/until.ts";
 
 const onLinux = process.platform === "linux";
@@ -37,9 +37,26 @@ describe.if(onLinux)("a process's identity", () => {
 
   test("is read after the last bracket, whatever the process calls itself", () => {
     const rest = ["S", ...Array.from({ length: 18 }, (_, index) => String(index)), "4242", "7"].join(" ");
-    expect(parseProcStat(`12 (a) Z (b) ${rest}`)).toEqual({ held: true, startToken: "4242" });
-    expect(parseProcStat(`12 (x) ${rest.replace("S", "Z")}`)).toEqual({ held: false });
+    expect(parseProcStat(`12 (a) Z (b) ${rest}`)).toEqual({ isEnded: false, startToken: "4242" });
+    expect(parseProcStat(`12 (x) ${rest.replace("S", "Z")}`)).toMatchObject({ isEnded: true });
   });
+
+  test.skipIf(!Bun.which("python3"))(
+    "of one whose main thread has ended is alive, and counts, until its last thread has",
+    async () => {
+      const headless = await withoutMainThread();
+      const startToken = startTokenOf(headless.pid);
+      const state = readFileSync(`/proc/${headless.pid}/stat`, "latin1");
+      expect(state.slice(state.lastIndexOf(")"))).toStartWith(") Z ");
+      expect(identify({ pid: headless.pid, startToken })).toBe("alive");
+      expect(identify({ pid: headless.pid, startToken: "1" })).toBe("gone");
+      const census = new Census([{ sessionId: "ses_headless", pid: headless.pid, startToken }]);
+      expect(census.count()).toBe(1);
+      await headless.end();
+      expect(census.count()).toBe(0);
+      expect(identify({ pid: headless.pid, startToken })).toBe("gone");
+    },
+  );
 
   test("of another user's process is held", () => {
     expect(readProcess(1)).toMatchObject({ held: true });

@@ -63,22 +63,22 @@ describe("flags", () => {
     [["--PORT", "1"], "unknown argument: --PORT"],
     [["--\u001b[31m"], "unknown argument: --\\u001b[31m"],
     [["--port"], "--port needs a value"],
-    [["--port", "x"], "--port takes a whole number from 0 to 65535, not 'x'"],
-    [["--port", "65536"], "--port takes a whole number from 0 to 65535, not '65536'"],
-    [["--port="], "--port takes a whole number from 0 to 65535, not ''"],
-    [["--max-depth", "-1"], "--max-depth takes a whole number from 0 to 4294967295, not '-1'"],
-    [["--max-depth", "1.5"], "--max-depth takes a whole number from 0 to 4294967295, not '1.5'"],
-    [["--max-depth", "0x1"], "--max-depth takes a whole number from 0 to 4294967295, not '0x1'"],
-    [["--max-depth", " 1"], "--max-depth takes a whole number from 0 to 4294967295, not ' 1'"],
+    [["--port", "x"], "invalid --port: it takes a whole number from 0 to 65535, not 'x'"],
+    [["--port", "65536"], "invalid --port: it takes a whole number from 0 to 65535, not '65536'"],
+    [["--port="], "invalid --port: it takes a whole number from 0 to 65535, not ''"],
+    [["--max-depth", "-1"], "invalid --max-depth: it takes a whole number from 0 to 4294967295, not '-1'"],
+    [["--max-depth", "1.5"], "invalid --max-depth: it takes a whole number from 0 to 4294967295, not '1.5'"],
+    [["--max-depth", "0x1"], "invalid --max-depth: it takes a whole number from 0 to 4294967295, not '0x1'"],
+    [["--max-depth", " 1"], "invalid --max-depth: it takes a whole number from 0 to 4294967295, not ' 1'"],
     [
       ["--max-concurrent", "4294967296"],
-      "--max-concurrent takes a whole number from 0 to 4294967295, not '4294967296'",
+      "invalid --max-concurrent: it takes a whole number from 0 to 4294967295, not '4294967296'",
     ],
     [
       ["--max-live-capsules", "1e3"],
-      "--max-live-capsules takes a whole number from 0 to 4294967295, not '1e3'",
+      "invalid --max-live-capsules: it takes a whole number from 0 to 4294967295, not '1e3'",
     ],
-    [["--registry-path", ""], "--registry-path must not be empty"],
+    [["--registry-path", ""], "invalid --registry-path: it must not be empty"],
   ])("%j is refused", (argv, fault) => {
     expect(readFlags(argv)).toEqual({ kind: "fault", fault });
   });

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { DaemonProcess } from "../../examples/daemon-process.ts";
-import { packCapsule, publishArchive } from "../../examples/publish.ts";
+import type { DaemonProcess } from "../kit/daemon-process.ts";
+import { packCapsule, publishArchive } from "../kit/publish.ts";
 import { Caller, createHost, type Host, IDENTITY_REFUSAL, spawns } from "../kit/host.ts";
 import { envelopeVectors, vectorManifest } from "../kit/vectors.ts";
 
@@ -97,18 +97,18 @@ describe("a formation over the wire", () => {
 describe("a body that is no request", () => {
   const good = { session_id: "ses_good", name: "local/root", version: "0.1.0" };
   test.each([
-    ["", "the body is empty: it must be a JSON object"],
-    ["{", "the body is not valid JSON"],
+    ["", "invalid JSON: the body is empty, and must be a JSON object"],
+    ["{", "invalid JSON: the body cannot be parsed"],
     ["[]", "the body must be a JSON object"],
     ["null", "the body must be a JSON object"],
     ['"x"', "the body must be a JSON object"],
     ["1", "the body must be a JSON object"],
-    [`\ufeff${JSON.stringify(good)}`, "the body is not valid JSON"],
+    [`\ufeff${JSON.stringify(good)}`, "invalid JSON: the body cannot be parsed"],
     [{}, "'session_id' is required"],
     [{ ...good, session_id: 1 }, "'session_id' must be a string"],
     [{ ...good, name: null }, "'name' must be a string"],
     [{ ...good, version: ["0.1.0"] }, "'version' must be a string"],
-    [{ ...good, session_id: "" }, "'session_id' must be"],
+    [{ ...good, session_id: "" }, "session_id must not be empty"],
     [{ ...good, session_id: ".." }, "'session_id' must be"],
     [{ ...good, session_id: "a/b" }, "'session_id' must be"],
     [{ ...good, session_id: "a".repeat(257) }, "'session_id' must be"],
@@ -127,7 +127,7 @@ describe("a body that is no request", () => {
   test("is told before its credential is looked at", async () => {
     expect((await caller.post("/spawn", { name: "x", version: "1" })).status).toBe(400);
     expect((await caller.post("/deregister", { outcome: "done" })).json.error).toBe(
-      "'outcome' must be 'complete' or 'failed'",
+      "outcome 'done' is not 'complete' or 'failed'",
     );
     expect((await caller.post("/deregister", { outcome: "complete" })).json.error).toBe(IDENTITY_REFUSAL);
   });
@@ -135,7 +135,7 @@ describe("a body that is no request", () => {
   test("may not be other than UTF-8", async () => {
     const bytes = Buffer.from(JSON.stringify({ ...good, version: "\u00ff" }), "latin1");
     const answer = await caller.send("/register", { method: "POST", body: bytes });
-    expect([answer.status, answer.json.error]).toEqual([400, "the body is not valid UTF-8"]);
+    expect([answer.status, answer.json.error]).toEqual([400, "invalid JSON: the body is not valid UTF-8"]);
   });
 });
 

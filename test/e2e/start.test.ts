@@ -1,13 +1,23 @@
 import { describe, expect, test } from "bun:test";
 import { once } from "node:events";
-import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { connect } from "node:net";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
-import { startDaemonProcess } from "../../examples/daemon-process.ts";
+import { dirname, join } from "node:path";
+import { startDaemonProcess } from "../kit/daemon-process.ts";
 import { version } from "../../package.json" with { type: "json" };
 import { defaultCeiling } from "../../src/daemon.ts";
 import { Caller, createHost, EXECUTABLE, spawns } from "../kit/host.ts";
+import { until } from "../kit/until.ts";
 import { sleeper, startTokenOf, writeRecord } from "../kit/records.ts";
 
 /** Runs the executable to its end. */
@@ -56,7 +66,7 @@ describe("the executable", () => {
   });
 
   test.each([
-    [{}, "the home directory could not be resolved: HOME is not set\n"],
+    [{}, "the home directory could not be resolved: HOME is not set in the environment\n"],
     [{ HOME: "" }, "the home directory could not be resolved: HOME is empty\n"],
     [{ HOME: "here" }, "the home directory could not be resolved: HOME is not an absolute path\n"],
   ])("does not start with %j", (env, fault) => {
@@ -78,6 +88,56 @@ describe("the executable", () => {
       stdout: "",
       stderr: `${UNCOUNTED}${running}: Not a directory (os error 20)\n`,
     });
+  });
+
+  test.each([".murmur/running", ".murmur", "."])(
+    "does not start where %s is a link that leads to nothing: what is behind it cannot be listed",
+    async (link) => {
+      await using host = createHost();
+      const home = join(host.home, "home");
+      const path = join(home, link);
+      mkdirSync(dirname(path), { recursive: true });
+      symlinkSync(join(host.home, "not-there"), path);
+      expect(run(["--port", "0"], { HOME: home })).toEqual({
+        code: 1,
+        stdout: "",
+        stderr: `${UNCOUNTED}${home}/.murmur/running: No such file or directory (os error 2)\n`,
+      });
+    },
+  );
+
+  test("names a registry that is not there, as it was resolved, after its three lines", async () => {
+    await using host = createHost();
+    for (const [args, path] of [
+      [[], host.registry],
+      [["--registry-path=~/artifacts"], join(host.home, "~/artifacts")],
+    ] as const) {
+      const daemon = await startDaemonProcess({
+        command: [EXECUTABLE],
+        args: ["--port", "0", ...args],
+        home: host.home,
+        cwd: host.home,
+      });
+      await until("the line is there", () => daemon.stderr().split("\n").length > 4);
+      expect(daemon.stderr().split("\n").slice(3)).toEqual([
+        `mur-roost: warning: no artifact can be read from the registry: ${path}: No such file or directory (os error 2)`,
+        "",
+      ]);
+      await daemon.stop();
+    }
+  });
+
+  test("ends with 0 however often it is told to", async () => {
+    await using host = createHost();
+    const daemon = await host.start();
+    const socket = connect(daemon.port, "127.0.0.1");
+    // An answer that is not due yet keeps it from ending at once.
+    socket.write(`POST /spawn HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n{`);
+    await once(socket, "connect");
+    const ended = daemon.kill("SIGTERM");
+    for (const signal of ["SIGTERM", "SIGINT", "SIGTERM"] as const) process.kill(daemon.pid, signal);
+    expect(await ended).toBe(0);
+    socket.destroy();
   });
 
   test("takes its port for itself: a second daemon says why it cannot have it", async () => {
@@ -104,23 +164,6 @@ describe("the executable", () => {
       await ended;
     },
   );
-
-  test("is not stopped by a stderr that is closed or full", async () => {
-    await using host = createHost();
-    await host.publish("local/root");
-    for (const redirect of ["2>&-", "2>/dev/full"]) {
-      const port = await freePort();
-      const shell = Bun.spawn(
-        ["sh", "-c", `exec "$0" --port ${port} --spawn-allow local/root ${redirect}`, EXECUTABLE],
-        { env: { HOME: host.home }, stdio: ["ignore", "ignore", "ignore"] },
-      );
-      const caller = new Caller((path, init) => fetch(`http://127.0.0.1:${port}${path}`, init));
-      await answers(caller);
-      expect((await caller.register("ses_1", "local/root")).status).toBe(200);
-      shell.kill("SIGTERM");
-      expect(await shell.exited).toBe(0);
-    }
-  });
 });
 
 describe("the census at startup", () => {
@@ -183,29 +226,13 @@ function snapshot(directory: string): string[] {
   });
 }
 
-async function freePort(): Promise<number> {
-  const listener = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  listener.stop(true);
-  return listener.port;
-}
-
-async function answers(caller: Caller): Promise<void> {
-  const deadline = Date.now() + 20_000;
-  for (;;) {
-    const answer = await caller.send("/health").catch(() => undefined);
-    if (answer?.text === "{}") return;
-    if (Date.now() > deadline) throw new Error("the daemon never answered");
-    await Bun.sleep(20);
-  }
-}
-
 test("--version to a disk that is full fails with a line; to a reader that went away it does not", () => {
   const full = openSync("/dev/full", "w");
   const ended = run(["--version"], {}, { stdout: full });
   closeSync(full);
   expect(ended.code).toBe(1);
   expect(ended.stderr).toBe(
-    "mur-roost: the version could not be written to standard output: No space left on device (os error 28)\n",
+    "error[E-IO-003]: failed to write to standard output: No space left on device (os error 28)\n",
   );
   const piped = Bun.spawnSync(["sh", "-c", '("$0" --version; echo $? >&2) | true', EXECUTABLE], {
     stderr: "pipe",

@@ -104,7 +104,7 @@ test("a body longer than its length is cut there", async () => {
   const body = '{"outcome":"nothing"}';
   connection.send(`${requestBytes({ method: "POST", path: "/deregister", body })}${body}\r\n\r\n`);
   expect(JSON.parse((await connection.answer())?.body ?? "")).toEqual({
-    error: "'outcome' must be 'complete' or 'failed'",
+    error: "outcome 'nothing' is not 'complete' or 'failed'",
   });
   const surplus = await connection.answer();
   expect([undefined, 400]).toContain(surplus?.status);

@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DaemonProcess, startDaemonProcess } from "../../examples/daemon-process.ts";
-import { packCapsule, publishArchive } from "../../examples/publish.ts";
+import { type DaemonProcess, startDaemonProcess } from "../kit/daemon-process.ts";
+import { packCapsule, publishArchive } from "../kit/publish.ts";
 import { shared } from "../kit/shared.ts";
 
 export const BINARY = join(import.meta.dir, "../../dist/mur-roost");
@@ -45,12 +45,14 @@ export interface StartOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Put before the executable: `strace`, `setpriv`, … */
   readonly prefix?: readonly string[];
+  /** Another copy of it. */
+  readonly binary?: string;
 }
 
 /** Starts the compiled daemon; `local/parent` may register without an approval. */
 export function startCompiled(home: Home, options: StartOptions = {}): Promise<DaemonProcess> {
   return startDaemonProcess({
-    command: [...(options.prefix ?? []), BINARY],
+    command: [...(options.prefix ?? []), options.binary ?? BINARY],
     args: ["--port", "0", "--spawn-allow", "local/parent", ...(options.args ?? [])],
     home: home.path,
     env: options.env ?? {},

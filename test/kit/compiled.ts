@@ -5,7 +5,7 @@
 
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
-import { compile } from "../../examples/compile.ts";
+import { compile } from "./compile-program.ts";
 
 const ROOT = join(import.meta.dir, "..", "..");
 const CACHE = join(ROOT, "node_modules", ".cache", "test-programs");

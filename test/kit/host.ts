@@ -3,8 +3,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type DaemonProcess, startDaemonProcess } from "../../examples/daemon-process.ts";
-import { packCapsule, publishArchive } from "../../examples/publish.ts";
+import { type DaemonProcess, startDaemonProcess } from "./daemon-process.ts";
+import { packCapsule, publishArchive } from "./publish.ts";
 
 export const EXECUTABLE = join(import.meta.dir, "..", "..", "dist", "mur-roost");
 

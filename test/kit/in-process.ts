@@ -5,7 +5,7 @@ import { createApp } from "../../src/api/app.ts";
 import type { Context } from "../../src/api/context.ts";
 import { Census } from "../../src/census/census.ts";
 import type { RunningRecord } from "../../src/census/running-records.ts";
-import type { DecisionLog, LogFields } from "../../src/log.ts";
+import type { DecisionLog, LogFields } from "../../src/log/decision-log.ts";
 import { lowerManifest } from "../../src/referee/envelope.ts";
 import { type ArtifactName, parseArtifactName } from "../../src/registry/artifact-name.ts";
 import { readManifest } from "../../src/registry/manifest.ts";
@@ -39,7 +39,13 @@ export function inProcess(
   const clock = { wall: 1_800_000_000_000, monotonic: 0 };
   const logged: LogFields[] = [];
   const note = (fields: LogFields) => void logged.push(fields);
-  const log: DecisionLog = { granted: note, refused: note, failed: note, flush: () => {} };
+  const log: DecisionLog = {
+    granted: note,
+    refused: note,
+    refusedUnverified: note,
+    failed: note,
+    close() {},
+  };
   const context: Context = {
     limits: { maxDepth: 3, maxConcurrent: 4, maxLiveCapsules: 16, ...options.limits },
     spawnAllow: new Set((options.spawnAllow ?? []).map(nameOf)),

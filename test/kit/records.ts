@@ -73,3 +73,23 @@ export async function zombie(): Promise<{ readonly pid: number; die(): void; end
     },
   };
 }
+
+/** A process whose main thread has ended while another one waits; `end` kills and reaps it. */
+export async function withoutMainThread(): Promise<{ readonly pid: number; end(): Promise<void> }> {
+  const program = [
+    "import ctypes, threading, time",
+    "threading.Thread(target=time.sleep, args=(1000,)).start()",
+    "ctypes.CDLL(None).pthread_exit(None)",
+  ];
+  const child = Bun.spawn(["python3", "-c", program.join("\n")], { stdio: ["ignore", "ignore", "ignore"] });
+  await until("its main thread has ended", () =>
+    readFileSync(`/proc/${child.pid}/stat`, "latin1").includes(") Z "),
+  );
+  return {
+    pid: child.pid,
+    async end() {
+      child.kill("SIGKILL");
+      await child.exited;
+    },
+  };
+}

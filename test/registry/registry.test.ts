@@ -12,12 +12,12 @@ import {
 } from "node:fs";
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
-import { packCapsule, publishArchive } from "../../examples/publish.ts";
 import type { ArtifactVersion } from "../../src/registry/artifact-name.ts";
 import { type Manifest, type ManifestReading, readManifest } from "../../src/registry/manifest.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { publishCapsule } from "../kit/host.ts";
 import { nameOf } from "../kit/in-process.ts";
+import { packCapsule, publishArchive } from "../kit/publish.ts";
 
 const { errno } = constants;
 let path: string;

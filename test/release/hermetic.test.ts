@@ -2,10 +2,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startDaemonProcess } from "../../examples/daemon-process.ts";
-import { packCapsule, publishArchive } from "../../examples/publish.ts";
 import { VERSION } from "../../src/version.ts";
 import { compiledBinary } from "../kit/binary.ts";
+import { startDaemonProcess } from "../kit/daemon-process.ts";
+import { packCapsule, publishArchive } from "../kit/publish.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 const scratch = scratchDirectory();
@@ -37,18 +37,15 @@ const hostile = directoryWith("hostile", {
     main: "./evil.js",
     exports: "./evil.js",
     imports: { "#*": "./evil.js" },
-    browser: { "node:fs": "./evil.js", yaml: "./evil.js" },
+    browser: { "node:fs": "./evil.js", elysia: "./evil.js" },
     overrides: { elysia: "file:./evil.js" },
     scripts: { preinstall: "exit 66" },
   }),
 });
 // The names that the bundled program was written with, for a resolver that looks on disk after all.
-for (const name of ["elysia", "yaml", "consola"]) {
+for (const name of ["elysia", "consola"]) {
   directoryWith(`hostile/node_modules/${name}`, { "index.js": EVIL, "package.json": `{"main":"index.js"}` });
 }
-directoryWith("hostile/registry", { "manifest-worker.ts": EVIL });
-writeFileSync(join(hostile, "manifest-worker.ts"), EVIL);
-writeFileSync(join(hostile, "manifest-worker.js"), EVIL);
 
 const broken = directoryWith(
   "broken",

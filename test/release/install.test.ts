@@ -14,6 +14,13 @@ const OLD = "#!/bin/sh\necho mur-roost 0.0.1\n";
 
 const digest = sha256OfFile(compiledBinary());
 
+/** Put before a command: a mount namespace of its own, in which nothing is mounted at /proc. */
+const WITHOUT_PROC = ["unshare", "-m", "sh", "-c", 'umount -l /proc && exec "$0" "$@"'];
+
+const canHideProc =
+  process.platform === "linux" &&
+  Bun.spawnSync([...WITHOUT_PROC, "true"], { stderr: "ignore", stdout: "ignore" }).exitCode === 0;
+
 /** A release of this machine's binary alone, under a name, and a directory with an older command in it. */
 async function prepare(directory: string, file = FILE) {
   const release = join(directory, "release");
@@ -27,10 +34,13 @@ async function prepare(directory: string, file = FILE) {
   return { release, commands };
 }
 
-function install(release: string, commands: string, version = VERSION) {
-  const run = Bun.spawnSync(["sh", join(import.meta.dir, "install.sh"), release, version, commands], {
-    env: { PATH: process.env.PATH ?? "", HOME: commands },
-  });
+function install(release: string, commands: string, version = VERSION, prefix: readonly string[] = []) {
+  const run = Bun.spawnSync(
+    [...prefix, "sh", join(import.meta.dir, "install.sh"), release, version, commands],
+    {
+      env: { PATH: process.env.PATH ?? "", HOME: commands },
+    },
+  );
   return { code: run.exitCode, said: run.stdout.toString(), complained: run.stderr.toString() };
 }
 
@@ -83,6 +93,19 @@ describe("installing", () => {
     expect(code).toBe(1);
     expectOldOne(commands);
   }, 30_000);
+
+  test.skipIf(!canHideProc)(
+    "leaves the old one where there is no /proc, which the runtime cannot do without (skipped where it cannot be hidden)",
+    async () => {
+      using scratch = scratchDirectory();
+      const { release, commands } = await prepare(scratch.path);
+      const { code, complained } = install(release, commands, VERSION, WITHOUT_PROC);
+      expect(complained).toContain(`install: ${FILE} does not start on this machine\n`);
+      expect(code).toBe(1);
+      expectOldOne(commands);
+    },
+    30_000,
+  );
 
   test("leaves the old one where the binary is of another version than its name says", async () => {
     using scratch = scratchDirectory();

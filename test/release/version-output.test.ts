@@ -20,7 +20,9 @@ test.skipIf(!existsSync("/dev/full"))("a full disk is a failure, in one line tha
   const full = openSync("/dev/full", "w");
   const { exitCode, stderr } = printVersion(full);
   closeSync(full);
-  expect(stderr).toMatch(/^mur-roost: .*No space left on device \(os error 28\)\n$/);
+  expect(stderr).toMatch(
+    /^error\[E-IO-003\]: failed to write to standard output: No space left on device \(os error 28\)\n$/,
+  );
   expect(exitCode).toBe(1);
 });
 

@@ -169,7 +169,8 @@ const modes: Record<string, () => void | Promise<void>> = {
   "floods-stdout": async () => {
     const session = await open();
     await agent(session);
-    for (let i = 0; i < 400; i++) await session.output.stdout(Buffer.alloc(65_536, "x"));
+    const blocks = Number(details[0] ?? 400);
+    for (let i = 0; i < blocks; i++) await session.output.stdout(Buffer.alloc(65_536, "x"));
     await session.output.stdout(Buffer.from("\nflooded\n"));
   },
   "echoes-tokens": async () => {

@@ -34,9 +34,32 @@ describe("the authority", () => {
     expect(authority.verifyApproval(token)).toMatchObject({ sid: "ses_a", depth: 2, exp: 61_000 });
   });
 
-  test("mints no two tokens alike", () => {
-    expect(authority.mintCredential("ses_a")).not.toBe(authority.mintCredential("ses_a"));
-    expect(authority.mintApproval(grant).token).not.toBe(authority.mintApproval(grant).token);
+  test("gives no two of 10,000 tokens the same nonce, and each nonce 16 bytes", () => {
+    const nonces = new Set<string>();
+    for (let minted = 0; minted < 5_000; minted++) {
+      nonces.add(JSON.parse(payloadOf(authority.mintCredential("ses_a"))).n);
+      const { token, approval } = authority.mintApproval(grant);
+      expect(JSON.parse(payloadOf(token)).jti).toBe(approval.jti);
+      nonces.add(approval.jti);
+    }
+    expect(nonces.size).toBe(10_000);
+    for (const nonce of nonces) expect(nonce).toMatch(/^[0-9a-f]{32}$/);
+  });
+
+  test("asks for two keys of 32 bytes, and for nonces 256 at a time", () => {
+    const asked: number[] = [];
+    const counted = createAuthority({
+      randomBytes(length) {
+        asked.push(length);
+        return randomBytes(length);
+      },
+      wall: () => 0,
+    });
+    expect(asked).toEqual([32, 32]);
+    for (let minted = 0; minted < 256; minted++) counted.mintCredential("ses_a");
+    expect(asked).toEqual([32, 32, 4096]);
+    counted.mintCredential("ses_a");
+    expect(asked).toEqual([32, 32, 4096, 4096]);
   });
 
   test("takes neither family for the other, whatever the tag says", () => {
@@ -52,8 +75,10 @@ describe("the authority", () => {
     expect(authority.verifyCredential(create().mintCredential("ses_a"))).toBeUndefined();
     const ended = create();
     const token = ended.mintCredential("ses_a");
+    const { token: approval } = ended.mintApproval(grant);
     ended.destroy();
     expect(ended.verifyCredential(token)).toBeUndefined();
+    expect(ended.verifyApproval(approval)).toBeUndefined();
   });
 
   test("takes no payload of another version, nor one that is no JSON, though the MAC is right", () => {
@@ -63,5 +88,7 @@ describe("the authority", () => {
     expect(fixed.verifyCredential(seal.seal('{"v":1,"sid":"ses_a"}'))).toBe("ses_a");
     expect(fixed.verifyCredential(seal.seal('{"v":2,"sid":"ses_a"}'))).toBeUndefined();
     expect(fixed.verifyCredential(seal.seal("ses_a"))).toBeUndefined();
+    const approvals = createSeal("msa1", "murmur-spawn-approval-v1", keys.slice());
+    expect(fixed.verifyApproval(approvals.seal('{"v":1,"sid":"ses_a"}'))).toMatchObject({ sid: "ses_a" });
   });
 });

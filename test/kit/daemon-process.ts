@@ -28,7 +28,7 @@ export interface DaemonOptions {
 }
 
 /**
- * @throws Error with the daemon's own words where it ends before it listens
+ * @throws Error with the daemon's own words where it ends before it listens; by then its process is gone
  */
 export async function startDaemonProcess(options: DaemonOptions): Promise<DaemonProcess> {
   const child = Bun.spawn([...options.command, ...options.args], {
@@ -37,7 +37,7 @@ export async function startDaemonProcess(options: DaemonOptions): Promise<Daemon
     stderr: "pipe",
     env: { PATH: process.env.PATH ?? "", ...options.env, HOME: options.home },
     ...(options.cwd !== undefined && { cwd: options.cwd }),
-    ...(options.signal !== undefined && { signal: options.signal }),
+    ...(options.signal !== undefined && { signal: options.signal, killSignal: "SIGKILL" }),
   });
   let written = "";
   const stdout = new Response(child.stdout).text();
@@ -66,7 +66,11 @@ export async function startDaemonProcess(options: DaemonOptions): Promise<Daemon
     child.kill(signal);
     return end();
   };
-  const bound = await port.promise;
+  const bound = await port.promise.catch(async (error: unknown) => {
+    // It may have closed its stderr and gone on.
+    await kill("SIGKILL");
+    throw error;
+  });
   return {
     url: `http://127.0.0.1:${bound}`,
     port: bound,

@@ -1,0 +1,129 @@
+/** The changes that a mutation run makes to a source file, one at a time, found in its syntax tree. */
+
+import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast";
+
+/** One change: `text` takes the place of what stands from `start` to `end`. */
+export interface Change {
+  readonly start: number;
+  readonly end: number;
+  readonly text: string;
+  /** Counted from 1. */
+  readonly line: number;
+  /** What was changed into what, on one line. */
+  readonly what: string;
+}
+
+/** What is put in an operator's place. */
+const OPERATORS: Partial<Record<string, readonly string[]>> = {
+  "<": ["<=", ">"],
+  "<=": ["<", ">"],
+  ">": [">=", "<"],
+  ">=": [">", "<"],
+  "===": ["!=="],
+  "!==": ["==="],
+  "&&": ["||"],
+  "||": ["&&"],
+  "+": ["-"],
+  "-": ["+"],
+  "*": ["/"],
+  "/": ["*"],
+  "%": ["*"],
+  "&": ["|"],
+  "|": ["&"],
+  "^": ["|"],
+  "<<": [">>"],
+  ">>": ["<<"],
+  "+=": ["-="],
+  "-=": ["+="],
+  "|=": ["&="],
+};
+
+/** Types never run, and a module that is not imported does not compile. */
+const LEFT_ALONE: ReadonlySet<SyntaxKind> = new Set([
+  SyntaxKind.InterfaceDeclaration,
+  SyntaxKind.TypeAliasDeclaration,
+  SyntaxKind.ImportDeclaration,
+  SyntaxKind.ExportDeclaration,
+  SyntaxKind.TypeParameter,
+  SyntaxKind.SatisfiesExpression,
+]);
+
+/** Every change of one file, in the order of its text. */
+export function changesOf(file: SourceFile): Change[] {
+  const source = file.text;
+  const changes: Change[] = [];
+  const add = (start: number, end: number, text: string) => {
+    const was = source.slice(start, end);
+    const line = source.slice(0, start).split("\n").length;
+    const what = `${oneLine(was)} -> ${text === "" ? "(deleted)" : oneLine(text)}`;
+    changes.push({ start, end, text, line, what });
+  };
+  const walk = (node: Node): void => {
+    if (LEFT_ALONE.has(node.kind) || isType(node)) return;
+    const start = node.getStart(file);
+    for (const text of replacements(node, file)) add(start, node.end, text);
+    const condition = conditionOf(node);
+    if (condition) for (const text of ["true", "false"]) add(condition.getStart(file), condition.end, text);
+    node.forEachChild((child) => walk(child));
+  };
+  walk(file);
+  return changes.sort((one, other) => one.start - other.start);
+}
+
+function replacements(node: Node, file: SourceFile): readonly string[] {
+  const text = node.getText(file);
+  switch (node.kind) {
+    case SyntaxKind.ExpressionStatement:
+    case SyntaxKind.ContinueStatement:
+    case SyntaxKind.BreakStatement:
+      return [";"];
+    case SyntaxKind.TrueKeyword:
+      return ["false"];
+    case SyntaxKind.FalseKeyword:
+      return ["true"];
+    case SyntaxKind.NumericLiteral:
+      return [`(${text} + 1)`];
+    case SyntaxKind.BigIntLiteral:
+      return [`(${text} + 1n)`];
+    case SyntaxKind.StringLiteral:
+      return isName(node) || text.length === 2 ? [] : ['""'];
+    case SyntaxKind.PrefixUnaryExpression:
+      return text.startsWith("!") ? [text.slice(1)] : text.startsWith("-") ? [text.slice(1)] : [];
+    case SyntaxKind.PostfixUnaryExpression:
+      return [text.endsWith("++") ? `${text.slice(0, -2)}--` : `${text.slice(0, -2)}++`];
+    default:
+      return OPERATORS[text] && node.parent.kind === SyntaxKind.BinaryExpression ? OPERATORS[text] : [];
+  }
+}
+
+/** What decides whether something is done at all. */
+function conditionOf(node: Node): Node | undefined {
+  switch (node.kind) {
+    case SyntaxKind.IfStatement:
+    case SyntaxKind.WhileStatement:
+    case SyntaxKind.ConditionalExpression: {
+      let condition: Node | undefined;
+      node.forEachChild((child) => {
+        condition ??= child;
+      });
+      return condition;
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** A text that names a member or a module: its change would not compile, and says nothing of the tests. */
+function isName(node: Node): boolean {
+  const parent = node.parent;
+  return parent.kind === SyntaxKind.PropertyAssignment && node.pos <= parent.pos + 1;
+}
+
+function isType(node: Node): boolean {
+  return node.kind >= SyntaxKind.FirstTypeNode && node.kind <= SyntaxKind.LastTypeNode;
+}
+
+function oneLine(text: string): string {
+  const line = text.replaceAll(/\s+/g, " ").trim();
+  return line.length > 70 ? `${line.slice(0, 67)}...` : line;
+}

@@ -1,0 +1,87 @@
+/** PyYAML's readers in a process of their own: libyaml's scanner, or PyYAML's own. */
+
+import { join } from "node:path";
+
+/** Where Debian installs `python3-yaml`; another Python in the PATH may lack it. */
+const PYTHON = "/usr/bin/python3";
+
+/** A tree as both sides write it (see reader.py), or why there is none. */
+export type Answer = unknown;
+
+export function isRefusal(answer: Answer): answer is { readonly refused: string } {
+  return typeof answer === "object" && answer !== null && "refused" in answer;
+}
+
+/** Whether libyaml can be asked here. */
+export async function hasLibyaml(): Promise<boolean> {
+  try {
+    const asked = Bun.spawn([PYTHON, "-c", "from yaml import CSafeLoader"], {
+      stdout: "ignore",
+      stderr: "ignore",
+    });
+    return (await asked.exited) === 0;
+  } catch {
+    return false;
+  }
+}
+
+export class PythonReader implements AsyncDisposable {
+  readonly #process;
+  #unread = Buffer.alloc(0);
+  readonly #chunks: AsyncIterator<Uint8Array>;
+
+  constructor(which: "libyaml" | "python") {
+    this.#process = Bun.spawn([PYTHON, join(import.meta.dir, "reader.py"), which], {
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "inherit",
+    });
+    this.#chunks = this.#process.stdout[Symbol.asyncIterator]();
+  }
+
+  /** One answer for each document, in order. One batch at a time. */
+  async read(documents: readonly string[]): Promise<Answer[]> {
+    this.#process.stdin.write(frameOf(documents));
+    // Nobody waits for the writing: a large batch is answered only when it was read.
+    const written = this.#process.stdin.flush();
+    const length = (await this.#take(4)).readUInt32LE();
+    const answers: Answer[] = JSON.parse((await this.#take(length)).toString());
+    await written;
+    if (answers.length !== documents.length) throw new Error("the reader lost count");
+    return answers;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#process.stdin.end();
+    await this.#process.exited;
+  }
+
+  async #take(length: number): Promise<Buffer> {
+    const chunks = [this.#unread];
+    let size = this.#unread.length;
+    while (size < length) {
+      const { done, value } = await this.#chunks.next();
+      if (done) throw new Error("the reader ended");
+      chunks.push(Buffer.from(value));
+      size += value.length;
+    }
+    const whole = Buffer.concat(chunks);
+    this.#unread = whole.subarray(length);
+    return whole.subarray(0, length);
+  }
+}
+
+function frameOf(documents: readonly string[]): Buffer {
+  const parts: Buffer[] = [uint32(documents.length)];
+  for (const document of documents) {
+    const bytes = Buffer.from(document);
+    parts.push(uint32(bytes.length), bytes);
+  }
+  return Buffer.concat(parts);
+}
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32LE(value);
+  return bytes;
+}

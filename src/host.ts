@@ -1,0 +1,27 @@
+/** What the daemon needs of its host, asked before or at its start: each answer is a sentence's end, or nothing. */
+
+import { statSync } from "node:fs";
+import { constants } from "node:os";
+import { describeErrno, describeOsError } from "./os-error.ts";
+import { threadsToBeHad } from "./sys/threads.ts";
+
+/**
+ * Why the runtime could not have the threads that it may come to want: for its collector, its compiler and its pool. It
+ * ends the process where it wants one and gets none, so it is found out beforehand.
+ */
+export function threadsFault(cores: number): string | undefined {
+  const wanted = 7 + Math.min(cores, 8);
+  const had = threadsToBeHad(wanted);
+  if (had >= wanted) return undefined;
+  return `cannot start: this process may have ${had} threads, and it needs ${wanted}; raise the limit of processes for its user (ulimit -u, or TasksMax of its unit)`;
+}
+
+/** Why a path is no directory: the path, and the OS error. */
+export function directoryFault(path: string): string | undefined {
+  try {
+    if (statSync(path).isDirectory()) return undefined;
+    return `${path}: ${describeErrno("ENOTDIR", constants.errno.ENOTDIR)}`;
+  } catch (error) {
+    return `${path}: ${describeOsError(error)}`;
+  }
+}

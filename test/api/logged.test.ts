@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test";
+import { loggedCapsule, loggedPath } from "../../src/api/logged.ts";
+import type { ArtifactVersion } from "../../src/registry/artifact-name.ts";
+import { nameOf } from "../kit/in-process.ts";
+
+const TOKEN = `msc1.${"e".repeat(90)}.${"m".repeat(43)}`;
+const HASH = /^sha256:[0-9a-f]{16}$/;
+const at = (path: string) => loggedPath(`http://127.0.0.1:7700${path}`);
+
+test("a path is logged as far as it matches a route", () => {
+  for (const path of ["/health", "/spawn", "/register", "/deregister"]) {
+    expect(at(path)).toEqual({ path });
+    expect(at(`${path}?${TOKEN}`)).toEqual({ path });
+  }
+  expect(at(`/status/${TOKEN}`)).toEqual({ path: "/status", session: expect.stringMatching(HASH) });
+});
+
+test("of another path its first component and its length are logged", () => {
+  expect(at("/favicon.ico")).toEqual({ path: expect.stringMatching(HASH), path_length: 12 });
+  expect(at("/")).toEqual({ path: "/", path_length: 1 });
+  expect(at(`/api/${TOKEN}`)).toEqual({ path: "/api", path_length: 5 + TOKEN.length });
+  expect(at(`/spawn/${TOKEN}`)).toEqual({ path: "/spawn", path_length: 7 + TOKEN.length });
+});
+
+test("no form of a token is in what is logged of a path or a version", () => {
+  const forms = [
+    TOKEN,
+    TOKEN.replaceAll(".", "%2E"),
+    TOKEN.toUpperCase(),
+    TOKEN.replace("m", "%6d"),
+    `a%2f${TOKEN}`,
+  ];
+  for (const form of forms) {
+    for (const path of [`/${form}`, `/status/${form}`, `/x/${form}`, `/status/${form}/`, `//${form}`]) {
+      expect(JSON.stringify(at(path))).not.toMatch(/e{20}|m{20}/i);
+    }
+    const capsule = loggedCapsule({ name: nameOf("local/a"), version: form as ArtifactVersion });
+    expect(capsule).toMatch(/^local\/a@sha256:[0-9a-f]{16}$/);
+  }
+});

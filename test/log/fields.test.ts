@@ -1,0 +1,55 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { formatFields } from "../../src/log/fields.ts";
+
+const write = (text: string) => formatFields({ x: text }).slice("x=".length);
+
+describe("a field", () => {
+  test("stands as it is where it is plainly one word, and is left out where it is absent", () => {
+    expect(formatFields({ event: "spawn", session: undefined, used: 2, capsule: "local/a@1.0.0" })).toBe(
+      "event=spawn used=2 capsule=local/a@1.0.0",
+    );
+    expect(write("a".repeat(256))).toBe("a".repeat(256));
+  });
+
+  test("is quoted and escaped where it is not, so that it forges neither a line nor a field", () => {
+    expect(write("a b")).toBe('"a b"');
+    expect(write('x" event=register\n\u001b[2J')).toBe('"x\\" event=register\\n\\u001b[2J"');
+    expect(write("")).toBe('""');
+  });
+
+  test("is at most 256 bytes as written, of any text, on one line, with a beginning and an end", () => {
+    const text = fc.oneof(
+      fc.string({ unit: "binary", maxLength: 2000 }),
+      fc.string({ unit: fc.constantFrom("\u0000", '"', "\\", "\u{e0001}", "😀", "a", "é"), maxLength: 2000 }),
+    );
+    fc.assert(
+      fc.property(text, (whole) => {
+        const written = write(whole);
+        expect(Buffer.byteLength(written)).toBeLessThanOrEqual(256);
+        expect(written).not.toMatch(/\p{Cc}|\p{Cf}/u);
+      }),
+    );
+    const path = `registry error for 'local/a/1.0.0': /${"x".repeat(500)}: Too many open files (os error 24)`;
+    expect(write(path)).toMatch(
+      /^"registry error for 'local\/a\/1\.0\.0': \/x+…x+: Too many open files \(os error 24\)"$/,
+    );
+  });
+
+  test("that holds a token is only a hash, however the token is written", () => {
+    const token = `msc1.${"e".repeat(90)}.${"m".repeat(43)}`;
+    for (const text of [
+      token,
+      token.toUpperCase(),
+      `x ${token} y`,
+      token.replace("msa1", "msc1"),
+      token.replaceAll(".", "%2E"),
+      token.replaceAll(".", "%252e"),
+      token.replace("m", "%6d"),
+      [...token].map((character) => `%${character.charCodeAt(0).toString(16)}`).join(""),
+    ]) {
+      expect(write(text)).toMatch(/^sha256:[0-9a-f]{16}$/);
+    }
+    expect(write("100%.msc")).toBe('"100%.msc"');
+  });
+});

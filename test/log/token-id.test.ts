@@ -1,0 +1,6 @@
+import { expect, test } from "bun:test";
+import { tokenId } from "../../src/log/token-id.ts";
+
+test("a token's id is the first 16 hex digits of the SHA-256 of its text", () => {
+  expect(tokenId("abc")).toBe("ba7816bf8f01cfea");
+});

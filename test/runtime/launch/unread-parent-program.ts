@@ -1,0 +1,32 @@
+/**
+ * A parent with the standard streams that it was started with, whose child writes more than they take. It leaves a mark
+ * in its work folder every now and then, as long as its event loop turns.
+ */
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  canDelegate,
+  endAll,
+  launch,
+  openSession,
+  parseArtifactName,
+  parseArtifactVersion,
+  systemClock,
+} from "../../../src/runtime/index.ts";
+
+const opened = await openSession();
+if (!opened.ok || !canDelegate(opened.value)) throw new Error(JSON.stringify(opened));
+const session = opened.value;
+const name = parseArtifactName("local/worker");
+const version = parseArtifactVersion("0.1.0");
+if (!name || !version) throw new Error("no capsule");
+const outcome = await launch(session, { name, version, contextId: "ctx_unread" });
+if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
+
+let marks = 0;
+setInterval(() => writeFileSync(join(session.directories.workdir.path, "marks"), String(++marks)), 10);
+process.on("SIGTERM", async () => {
+  await endAll([outcome.child], systemClock);
+  process.exit(0);
+});

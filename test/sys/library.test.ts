@@ -1,0 +1,33 @@
+import { expect, test } from "bun:test";
+import { readdirSync } from "node:fs";
+import { callsOf, errno, libraryFault } from "../../src/sys/library.ts";
+import { threadsToBeHad } from "../../src/sys/threads.ts";
+
+test("calls are bound together, or none of them is, and nothing throws", () => {
+  const calls = callsOf({ getpid: { args: [], returns: "i32" } });
+  expect(calls()?.getpid()).toBe(process.pid);
+  const lacking = callsOf({
+    getpid: { args: [], returns: "i32" },
+    no_such_function: { args: [], returns: "i32" },
+  });
+  expect(lacking()).toBeUndefined();
+  expect(lacking()).toBeUndefined();
+});
+
+test("a function that is lacking is no fault of the library", () => {
+  expect(libraryFault()).toBeUndefined();
+});
+
+test("the error of a call is told right after it", () => {
+  const calls = callsOf({ close: { args: ["i32"], returns: "i32" } });
+  expect(calls()?.close(-1)).toBe(-1);
+  expect(errno()).toBe(9);
+});
+
+test.skipIf(process.platform !== "linux")("threads that are asked for are had, and end", () => {
+  const threads = () => readdirSync("/proc/self/task").length;
+  const before = threads();
+  expect(threadsToBeHad(before + 20)).toBe(before + 20);
+  // The runtime's own come and go.
+  expect(threads()).toBeLessThan(before + 20);
+});
