@@ -15,10 +15,17 @@ export interface Place {
   readonly seenAt: number;
 }
 
+/** A registry's directory, the platform whose artifacts are preferred there, and a clock in unix milliseconds. */
+export interface RegistryDirectory {
+  readonly path: string;
+  readonly platform: string;
+  readonly now: () => number;
+}
+
 /** The pair for this platform where both of it are there, else the pair for any; the fault names the path. */
 export function locate(
   { name, version }: Coordinates,
-  registry: { readonly path: string; readonly platform: string; readonly now: () => number },
+  registry: RegistryDirectory,
 ): { readonly ok: true; readonly place: Place } | { readonly ok: false; readonly fault: string } {
   const base = join(registry.path, name, version, `${bareName(name)}-${version}`);
   const seenAt = registry.now();

@@ -13,7 +13,7 @@ import { ASKERS, type Asker, LANES, Lane } from "./lanes.ts";
 import type { Manifest, ManifestReading } from "./manifest.ts";
 import { type Entry, Memory } from "./memory.ts";
 import { OnceATurn } from "./once-a-turn.ts";
-import { locate, type Place } from "./places.ts";
+import { locate, type Place, type RegistryDirectory } from "./places.ts";
 import { platformName } from "./platform.ts";
 import { readSidecar } from "./sidecar.ts";
 import { SpareDescriptors } from "./spare-descriptors.ts";
@@ -54,7 +54,7 @@ interface Verdict<Held> {
 export class Registry<Held, Read = Manifest> {
   readonly #options: RegistryOptions<Held, Read>;
   readonly #descriptors: SpareDescriptors;
-  readonly #where: Parameters<typeof locate>[1];
+  readonly #directory: RegistryDirectory;
   readonly #looks = perAsker(() => new OnceATurn<Resolution<Held>>());
   readonly #lanes = perAsker((asker) => new Lane(LANES[asker]));
   readonly #memories = perAsker((asker) => new Memory<Resolution<Held>>(LANES[asker].kept));
@@ -63,7 +63,7 @@ export class Registry<Held, Read = Manifest> {
     this.#options = options;
     this.#descriptors = options.descriptors ?? new SpareDescriptors(0);
     const { path, platform = platformName(), now = Date.now } = options;
-    this.#where = { path, platform, now };
+    this.#directory = { path, platform, now };
   }
 
   /**
@@ -99,7 +99,7 @@ export class Registry<Held, Read = Manifest> {
   }
 
   #read(coordinates: Coordinates, key: string, asker: Asker): Resolution<Held> | Promise<Resolution<Held>> {
-    const found = locate(coordinates, this.#where);
+    const found = locate(coordinates, this.#directory);
     if (!found.ok) return registryFault(key, found.fault);
     const memory = this.#memories[asker];
     const reading = this.#lanes[asker].run(() => this.#readUntilStill(coordinates, key, found.place));
@@ -131,7 +131,7 @@ export class Registry<Held, Read = Manifest> {
       const { resolution, lasting } = await this.#readOnce(key, place);
       const { seen, seenAt, zip } = place;
       if (isUnchanged(seen)) return { resolution, lasting: lasting && isSettled(seen, seenAt), seen };
-      const again = locate(coordinates, this.#where);
+      const again = locate(coordinates, this.#directory);
       const fault = again.ok ? `${zip}: changed while it was being read` : again.fault;
       if (!again.ok || attempt === READ_ATTEMPTS) {
         return { resolution: registryFault(key, fault), lasting: false, seen };

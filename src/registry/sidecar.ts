@@ -1,6 +1,6 @@
 /** The `.sha256` beside an artifact: the hash that its bytes must have. */
 
-import { fstatSync, readFileSync } from "node:fs";
+import { fstatSync, readSync } from "node:fs";
 import { describeOsError } from "../os-error.ts";
 import type { Sha256 } from "./artifact-name.ts";
 import type { SpareDescriptors } from "./spare-descriptors.ts";
@@ -18,10 +18,11 @@ export function readSidecar(path: string, descriptors: SpareDescriptors): Sideca
   let descriptor: number | undefined;
   try {
     descriptor = descriptors.open(path);
-    const stat = fstatSync(descriptor);
-    if (!stat.isFile()) return refused("not a regular file");
-    if (stat.size > MAX_SIDECAR_BYTES) return refused(`larger than ${MAX_SIDECAR_BYTES} bytes`);
-    const text = readFileSync(descriptor, "latin1").trim();
+    if (!fstatSync(descriptor).isFile()) return refused("not a regular file");
+    const bytes = Buffer.alloc(MAX_SIDECAR_BYTES + 1);
+    const length = readSync(descriptor, bytes);
+    if (length > MAX_SIDECAR_BYTES) return refused(`larger than ${MAX_SIDECAR_BYTES} bytes`);
+    const text = bytes.toString("latin1", 0, length).trim();
     if (!HEX_SHA256.test(text)) return refused("must hold one lowercase hex SHA-256");
     return { ok: true, sha256: text as Sha256 };
   } catch (error) {
