@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import type { TObject, TSchema } from "@sinclair/typebox";
 import packageFile from "../package.json" with { type: "json" };
-import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../src/api/guard.ts";
+import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../src/api/body.ts";
 import { type Refusal, refusalMessage, refusalStatus } from "../src/api/refusals.ts";
 import {
   DeregisterAnswer,

@@ -10,6 +10,7 @@ import { createDecisionLog, type DecisionLog } from "./log/decision-log.ts";
 import { announce, stderrLines } from "./log/stderr.ts";
 import { countRequest } from "./nursery.ts";
 import { describeOsError } from "./os-error.ts";
+import { defaultCeiling } from "./referee/bounds.ts";
 import { lowerManifest } from "./referee/envelope.ts";
 import { READINGS_AT_ONCE } from "./registry/lanes.ts";
 import { readManifestInSlices } from "./registry/manifest.ts";
@@ -96,11 +97,6 @@ export function startDaemon(
   const missing = directoryFault(registryPath);
   if (missing !== undefined) announce(`warning: no artifact can be read from the registry: ${missing}`);
   return { ok: true, daemon: { port, stop: () => stop(server, authority, log) } };
-}
-
-/** Start the daemon: "multiplies the host's core count by 8 and clamps the result to between 16 and 256". */
-export function defaultCeiling(cores: number): number {
-  return Math.min(256, Math.max(16, cores * 8));
 }
 
 function unresolvedHome(home: string | undefined): string {

@@ -5,11 +5,12 @@
 
 import type { TObject } from "@sinclair/typebox";
 import { status as answerStatus, Elysia, ValidationError } from "elysia";
+import { whyForeign } from "../guard.ts";
 import type { DecisionLog } from "../log/decision-log.ts";
 import { printable } from "../printable.ts";
+import { drain, hasBody, readJsonBody } from "./body.ts";
 import type { Context, Decision } from "./context.ts";
 import { deregister } from "./deregister.ts";
-import { drain, hasBody, readJsonBody, refuseForeignCaller } from "./guard.ts";
 import { loggedPath } from "./logged.ts";
 import { type Refusal, refusalMessage, refusalStatus } from "./refusals.ts";
 import { register } from "./register.ts";
@@ -41,8 +42,8 @@ export function createApp(context: Context) {
       // It returns nothing: what may return a promise, by its source, is awaited at each request.
       // Only POST routes read a body; one that stays unread ends the connection with the answer.
       if (request.method !== "POST" && hasBody(request)) set.headers.connection = "close";
-      const refusal = refuseForeignCaller(request.headers);
-      if (refusal) throw new RefusedRequest(refusal);
+      const why = whyForeign(request.headers);
+      if (why !== undefined) throw new RefusedRequest({ kind: "foreign-caller", why });
       // The router would answer HEAD where it answers GET.
       if (request.method === "HEAD") throw new RefusedRequest({ kind: "not-found" });
     })

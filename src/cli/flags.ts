@@ -5,7 +5,9 @@
 
 import { type ArgsDef, defineCommand } from "citty";
 import { printable } from "../printable.ts";
+import { DEFAULT_LIMITS } from "../referee/bounds.ts";
 import { type ArtifactName, parseArtifactName } from "../registry/artifact-name.ts";
+import { ArgumentFault, invalid, nonEmpty, splitArgument, takeValue, wholeNumber } from "./arguments.ts";
 
 /** The flags as they were given; what has a default that depends on the host is absent unless it was given. */
 export interface Flags {
@@ -39,13 +41,13 @@ const ARGS = {
   "max-depth": {
     type: "string",
     valueHint: "N",
-    default: "3",
+    default: String(DEFAULT_LIMITS.maxDepth),
     description: "Levels of delegation below a top-level capsule",
   },
   "max-concurrent": {
     type: "string",
     valueHint: "N",
-    default: "4",
+    default: String(DEFAULT_LIMITS.maxConcurrent),
     description: "Children one session may hold live at once",
   },
   "max-live-capsules": {
@@ -55,8 +57,6 @@ const ARGS = {
   },
   version: { type: "boolean", description: "Print the version and exit" },
 } as const satisfies ArgsDef;
-
-type FlagName = keyof typeof ARGS;
 
 /**
  * The program as a command: `run` gets what `argv` came to. The framework's own reading of the arguments, which lets
@@ -78,17 +78,13 @@ export function usage(): string {
   return `usage: mur-roost ${flags.join(" ")}`;
 }
 
-const MAX_WHOLE_NUMBER = 4294967295;
 const MAX_PORT = 65535;
-
-/** A fault on its way out of a value's parser. */
-class FlagFault extends Error {}
 
 export function readFlags(argv: readonly string[]): FlagsReading {
   try {
     return scan(argv);
   } catch (error) {
-    if (error instanceof FlagFault) return { kind: "fault", fault: error.message };
+    if (error instanceof ArgumentFault) return { kind: "fault", fault: error.message };
     throw error;
   }
 }
@@ -105,29 +101,27 @@ function scan(argv: readonly string[]): FlagsReading {
   };
   const rest = [...argv];
   for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
-    const { name, inline } = splitArgument(argument);
+    const { name, inline } = splitArgument(ARGS, argument);
     if (name === "version") return { kind: "version" };
-    const value = inline ?? rest.shift();
-    if (value === undefined) throw new FlagFault(`--${name} needs a value`);
+    const value = takeValue(name, inline, rest);
     switch (name) {
       case "port":
         flags.port = wholeNumber(name, value, MAX_PORT);
         break;
       case "registry-path":
-        if (value === "") throw new FlagFault("invalid --registry-path: it must not be empty");
-        flags.registryPath = value;
+        flags.registryPath = nonEmpty(name, value);
         break;
       case "spawn-allow":
         spawnAllow.add(fullName(name, value));
         break;
       case "max-depth":
-        flags.maxDepth = wholeNumber(name, value, MAX_WHOLE_NUMBER);
+        flags.maxDepth = wholeNumber(name, value);
         break;
       case "max-concurrent":
-        flags.maxConcurrent = wholeNumber(name, value, MAX_WHOLE_NUMBER);
+        flags.maxConcurrent = wholeNumber(name, value);
         break;
       case "max-live-capsules":
-        flags.maxLiveCapsules = wholeNumber(name, value, MAX_WHOLE_NUMBER);
+        flags.maxLiveCapsules = wholeNumber(name, value);
         break;
       default:
         return name satisfies never;
@@ -136,28 +130,11 @@ function scan(argv: readonly string[]): FlagsReading {
   return { kind: "run", flags };
 }
 
-/** Only a flag of the table, spelt as it stands there; `--flag=value` only where it takes a value. */
-function splitArgument(argument: string): { readonly name: FlagName; readonly inline: string | undefined } {
-  const [, text, inline] = /^--([^=]*)(?:=(.*))?$/s.exec(argument) ?? [];
-  const name = (Object.keys(ARGS) as FlagName[]).find((known) => known === text);
-  if (name === undefined || (name === "version" && inline !== undefined)) {
-    throw new FlagFault(`unknown argument: ${printable(argument)}`);
-  }
-  return { name, inline };
-}
-
-function wholeNumber(name: FlagName, value: string, max: number): number {
-  const number = /^[0-9]{1,20}$/.test(value) ? Number(value) : Number.NaN;
-  if (number <= max) return number;
-  throw new FlagFault(
-    `invalid --${name}: it takes a whole number from 0 to ${max}, not '${printable(value)}'`,
-  );
-}
-
-function fullName(name: FlagName, value: string): ArtifactName {
+function fullName(name: string, value: string): ArtifactName {
   const parsed = parseArtifactName(value);
   if (parsed !== undefined) return parsed;
-  throw new FlagFault(
-    `invalid --${name}: it takes one capsule full name, <scope>/<name>, not '${printable(value)}'; repeat the flag per name`,
+  throw invalid(
+    name,
+    `it takes one capsule full name, <scope>/<name>, not '${printable(value)}'; repeat the flag per name`,
   );
 }

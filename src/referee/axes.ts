@@ -20,85 +20,111 @@ export interface Excess {
   readonly error: string;
 }
 
-interface Axis {
+/** One of the twelve questions. A child exceeds its parent where the parent does not cover one of its declarations. */
+export interface Axis {
   readonly key: string;
-  /** The child's first declaration that its parent does not cover. */
-  readonly exceeds: (parent: Envelope, child: Envelope) => string | undefined;
-  /** How it is said, where not in the words most axes share. */
-  readonly says?: (entry: string, parent: Envelope, child: Envelope) => string;
+  /** How it is written in a manifest; a new kind does not compile until everybody who words an axis knows it. */
+  readonly kind: "list" | "flag" | "scope" | "floor";
+  /** What one side declares, in its order. No filesystem scope is the empty text: it reaches the whole workdir. */
+  readonly declares: (held: Envelope) => readonly string[];
+  readonly covers: (parent: Envelope, entry: string) => boolean;
+  /** The refusal without its key, where it is not in the words that most axes share. */
+  readonly says?: (entry: string, parent: Envelope) => string;
 }
 
 const HELD = "a spawned capsule can never hold more capability than the capsule that spawned it";
 
-const AXES: readonly Axis[] = [
-  { key: "capabilities.network.allow", exceeds: network((held) => held.networkAllow) },
-  { key: "capabilities.network.unix_sockets", exceeds: flag((held) => held.unixSockets) },
-  { key: "capabilities.peer_fetch.allow", exceeds: network((held) => held.peerFetchAllow) },
-  { key: "capabilities.shell.allow", exceeds: names((held) => held.shellAllow) },
-  { key: "capabilities.spawn.allow", exceeds: names((held) => held.spawnAllow) },
-  { key: "capabilities.env.allow", exceeds: names((held) => held.envAllow) },
-  { key: "capabilities.filesystem.scope", exceeds: scope, says: saysScope },
-  { key: "capabilities.filesystem.workdir_exec", exceeds: flag((held) => held.workdirExec) },
-  { key: "capabilities.state.store", exceeds: names((held) => held.stateStores) },
-  { key: "capabilities.install.skill", exceeds: patterns((held) => held.installSkill) },
-  { key: "capabilities.install.tool", exceeds: patterns((held) => held.installTool) },
-  { key: "capabilities.containment", exceeds: containment, says: saysContainment },
+export const AXES: readonly Axis[] = [
+  network("capabilities.network.allow", (held) => held.networkAllow),
+  flag("capabilities.network.unix_sockets", (held) => held.unixSockets),
+  network("capabilities.peer_fetch.allow", (held) => held.peerFetchAllow),
+  names("capabilities.shell.allow", (held) => held.shellAllow),
+  names("capabilities.spawn.allow", (held) => held.spawnAllow),
+  names("capabilities.env.allow", (held) => held.envAllow),
+  {
+    key: "capabilities.filesystem.scope",
+    kind: "scope",
+    declares: (held) => [held.filesystemScope ?? ""],
+    covers: (parent, entry) => scopeCovers(parent.filesystemScope, entry === "" ? undefined : entry),
+    says: saysScope,
+  },
+  flag("capabilities.filesystem.workdir_exec", (held) => held.workdirExec),
+  names("capabilities.state.store", (held) => held.stateStores),
+  patterns("capabilities.install.skill", (held) => held.installSkill),
+  patterns("capabilities.install.tool", (held) => held.installTool),
+  {
+    key: "capabilities.containment",
+    kind: "floor",
+    declares: (held) => [held.containment],
+    // A floor is a requirement rather than a grant, so it may only rise.
+    covers: (parent, entry) => rank(entry) >= rank(parent.containment),
+    says: (entry, parent) =>
+      `the child declares containment '${entry}', below its parent's floor '${parent.containment}' — a spawned capsule's containment floor may only rise`,
+  },
 ];
 
 /** Every axis on which the child exceeds its parent, in the order they are asked; empty where it is within. */
 export function excesses(parent: Envelope, child: Envelope): readonly Excess[] {
-  return AXES.flatMap(({ key, exceeds, says }) => {
-    const entry = exceeds(parent, child);
-    if (entry === undefined) return [];
-    const said =
-      says?.(entry, parent, child) ??
-      `the child declares '${entry}', which its parent does not hold — ${HELD}`;
-    return [{ key, entry, error: `${key}: ${said}` }];
+  return AXES.flatMap((axis) => {
+    const entry = axis.declares(child).find((declared) => !axis.covers(parent, declared));
+    return entry === undefined ? [] : [{ key: axis.key, entry, error: refusal(axis, entry, parent) }];
   });
 }
 
-type Exceeds = Axis["exceeds"];
+/** What a caller hears of one declaration that its parent does not cover. */
+export function refusal({ key, says }: Axis, entry: string, parent: Envelope): string {
+  const said =
+    says?.(entry, parent) ?? `the child declares '${entry}', which its parent does not hold — ${HELD}`;
+  return `${key}: ${said}`;
+}
 
-function network(of: (held: Envelope) => Declared<NetworkRules>): Exceeds {
-  return (parent, child) =>
-    of(child).entries.find((entry) => {
+function network(key: string, of: (held: Envelope) => Declared<NetworkRules>): Axis {
+  return {
+    key,
+    kind: "list",
+    declares: (held) => of(held).entries,
+    covers(parent, entry) {
       const rule = parseNetworkRule(entry);
-      return rule === undefined || !of(parent).index.covers(rule);
-    });
+      return rule !== undefined && of(parent).index.covers(rule);
+    },
+  };
 }
 
-function names(of: (held: Envelope) => Declared<ReadonlySet<string>>): Exceeds {
-  return (parent, child) => of(child).entries.find((entry) => !of(parent).index.has(entry));
+function names(key: string, of: (held: Envelope) => Declared<ReadonlySet<string>>): Axis {
+  return {
+    key,
+    kind: "list",
+    declares: (held) => of(held).entries,
+    covers: (parent, entry) => of(parent).index.has(entry),
+  };
 }
 
-function patterns(of: (held: Envelope) => Declared<{ covers(pattern: string): boolean }>): Exceeds {
-  return (parent, child) => of(child).entries.find((entry) => !of(parent).index.covers(entry));
+function patterns(key: string, of: (held: Envelope) => Declared<{ covers(pattern: string): boolean }>): Axis {
+  return {
+    key,
+    kind: "list",
+    declares: (held) => of(held).entries,
+    covers: (parent, entry) => of(parent).index.covers(entry),
+  };
 }
 
-function flag(of: (held: Envelope) => boolean): Exceeds {
-  return (parent, child) => (of(child) && !of(parent) ? "true" : undefined);
+function flag(key: string, of: (held: Envelope) => boolean): Axis {
+  return {
+    key,
+    kind: "flag",
+    declares: (held) => [String(of(held))],
+    covers: (parent, entry) => entry === "false" || of(parent),
+  };
 }
 
-function scope(parent: Envelope, child: Envelope): string | undefined {
-  return scopeCovers(parent.filesystemScope, child.filesystemScope)
-    ? undefined
-    : (child.filesystemScope ?? "");
-}
-
-function saysScope(entry: string, parent: Envelope, child: Envelope): string {
+function saysScope(entry: string, { filesystemScope }: Envelope): string {
   const declares =
-    child.filesystemScope === undefined
+    entry === ""
       ? "the child declares no scope and would reach the whole workdir"
       : `the child declares '${entry}'`;
-  return `${declares}, which its parent's scope '${parent.filesystemScope}' does not cover — ${HELD}`;
+  return `${declares}, which its parent's scope '${filesystemScope}' does not cover — ${HELD}`;
 }
 
-/** A floor is a requirement rather than a grant, so it may only rise. */
-function containment(parent: Envelope, child: Envelope): string | undefined {
-  const rank = (held: Envelope) => CONTAINMENT_CLASSES.indexOf(held.containment);
-  return rank(child) < rank(parent) ? child.containment : undefined;
-}
-
-function saysContainment(entry: string, parent: Envelope): string {
-  return `the child declares containment '${entry}', below its parent's floor '${parent.containment}' — a spawned capsule's containment floor may only rise`;
+function rank(containment: string): number {
+  return (CONTAINMENT_CLASSES as readonly string[]).indexOf(containment);
 }

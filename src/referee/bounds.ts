@@ -10,6 +10,14 @@ export interface Limits {
   readonly maxConcurrent: number;
 }
 
+/** What holds where the operator says nothing; the machine ceiling depends on the host. */
+export const DEFAULT_LIMITS = { maxDepth: 3, maxConcurrent: 4 } as const;
+
+/** Start the daemon: "multiplies the host's core count by 8 and clamps the result to between 16 and 256". */
+export function defaultCeiling(cores: number): number {
+  return Math.min(256, Math.max(16, cores * 8));
+}
+
 /** What the daemon's own records say at the moment of a `POST /spawn`. */
 export interface Standing {
   /** Levels that may still hang below the asking session. */

@@ -15,6 +15,7 @@ import {
   type SpawnBody,
   StatusAnswer,
 } from "../api/schemas.ts";
+import { printable } from "../printable.ts";
 import type { RoostUrl } from "./addresses.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { exchange } from "./http.ts";
@@ -84,16 +85,21 @@ export function createRoostClient(url: RoostUrl, clock: Clock = systemClock): Ro
         body: { outcome },
         headers: { [CREDENTIAL_HEADER]: credential },
       }),
-    status: (sessionId) => ask(StatusAnswer, "GET", `/status/${encodeURIComponent(sessionId)}`),
+    // The daemon compares paths as they are written: an id's own characters must not be encoded.
+    status: (sessionId) =>
+      ask(StatusAnswer, "GET", `/status/${encodeURIComponent(sessionId).replaceAll("%3A", ":")}`),
   };
 }
 
-/** Why nothing was granted, for a model or an operator to read: a refusal is the daemon's own sentence. */
+/**
+ * Why nothing was granted, for a model or an operator to read: a refusal is the daemon's own sentence, byte for byte,
+ * but that what cannot be seen in it is escaped. It quotes manifests, which may hold anything.
+ */
 export function refusalSentence(
   answer: Exclude<RoostAnswer<unknown>, { kind: "granted" }>,
   url: RoostUrl,
 ): string {
-  return answer.kind === "refused" ? answer.error : `mur-roost at ${url}: ${answer.reason}`;
+  return printable(answer.kind === "refused" ? answer.error : `mur-roost at ${url}: ${answer.reason}`);
 }
 
 function readAnswer<S extends TSchema>(schema: S, status: number, body: string): RoostAnswer<Static<S>> {

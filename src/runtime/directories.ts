@@ -135,7 +135,7 @@ function createChild(records: HeldDirectory, name: string): Result<ChildDirector
   const child = ownDirectory(children.value, name, "refuse");
   children.value.close();
   if (!child.ok) return child;
-  return ok({ ...child.value, remove: () => removeChild(records, name, child.value) });
+  return ok(Object.assign(child.value, { remove: () => removeChild(records, name, child.value) }));
 }
 
 async function removeChild(

@@ -7,7 +7,8 @@
 
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import type { Clock } from "./clock.ts";
-import { redact, Secret } from "./secret.ts";
+import { redact } from "./redaction.ts";
+import { Secret } from "./secret.ts";
 
 export interface HttpRequest {
   readonly method: "GET" | "POST";

@@ -55,7 +55,16 @@ export {
 } from "./delegation/serve-task.ts";
 export type { AlongsideWait } from "./delegation/statuses.ts";
 export type { DelegateTaskResult } from "./delegation/tool-result.ts";
-export { createTrace, type Trace, type TraceEvent } from "./delegation/trace.ts";
+export {
+  createTrace,
+  type SessionExitStatus,
+  type StartedSession,
+  type Trace,
+  type TracedSession,
+  type TraceEvent,
+  traceSessionEnd,
+  traceSessionStart,
+} from "./delegation/trace.ts";
 export type { SessionDirectories } from "./directories.ts";
 export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";
 export { type Id, type IdPrefix, newId } from "./identifiers.ts";

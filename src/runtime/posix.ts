@@ -29,6 +29,7 @@ import {
   AT_REMOVEDIR,
   AT_SYMLINK_NOFOLLOW,
   MACOS,
+  O_APPEND,
   O_CLOEXEC,
   O_CREAT,
   O_DIRECTORY,
@@ -38,6 +39,7 @@ import {
   O_NONBLOCK,
   O_PATH,
   O_RDONLY,
+  O_RDWR,
   O_WRONLY,
   readStatus,
   STATUS_BYTES,
@@ -137,12 +139,25 @@ const WRITING_MODE = 0o600;
 /** A new, empty file for writing, at most the owner's until `setMode`; `EEXIST` where anything of that name is there. */
 export function createFileAt(directory: Descriptor, name: Name): Posix<Descriptor> {
   const flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW;
-  const created = opened(directory, placeName(name), flags, WRITING_MODE);
-  if (!MACOS || !created.ok) return created;
-  const set = setMode(created.value, WRITING_MODE);
-  if (set.ok) return created;
-  close(created.value);
+  return withWritingMode(opened(directory, placeName(name), flags, WRITING_MODE));
+}
+
+/** What may have been created: on macOS the mode that it was created with is not the one that was asked for. */
+function withWritingMode(file: Posix<Descriptor>): Posix<Descriptor> {
+  if (!MACOS || !file.ok) return file;
+  const set = setMode(file.value, WRITING_MODE);
+  if (set.ok) return file;
+  close(file.value);
   return set;
+}
+
+/**
+ * An entry for appending, and for reading what it ends with; a new file, the owner's alone, where there is none. A link
+ * is refused (`ELOOP`), and nothing waits for a FIFO's reader. It may be of any other kind: look at its status.
+ */
+export function openForAppendingAt(directory: Descriptor, name: Name): Posix<Descriptor> {
+  const flags = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+  return withWritingMode(opened(directory, placeName(name), flags, WRITING_MODE));
 }
 
 /** A new directory; `mode` less the process's umask. */

@@ -41,11 +41,6 @@ export class Secret {
   }
 }
 
-/** `text` with every occurrence of every secret replaced. */
-export function redact(text: string, secrets: readonly Secret[]): string {
-  return secrets.reduce((rest, secret) => rest.replaceAll(secret.reveal(), REDACTED), text);
-}
-
 const TOKEN = /^[\x21-\x7e]{1,8192}$/;
 
 /**
@@ -54,18 +49,4 @@ const TOKEN = /^[\x21-\x7e]{1,8192}$/;
  */
 export function parseSecret(text: unknown): Secret | undefined {
   return typeof text === "string" && TOKEN.test(text) ? new Secret(text) : undefined;
-}
-
-/**
- * How many characters at the end of `text` could be the beginning of a secret: what a cut there may have left of one.
- */
-export function partialSecret(text: string, secrets: readonly Secret[]): number {
-  let longest = 0;
-  for (const secret of secrets) {
-    const token = secret.reveal();
-    for (let length = Math.min(token.length - 1, text.length); length > longest; length--) {
-      if (text.endsWith(token.slice(0, length))) longest = length;
-    }
-  }
-  return longest;
 }

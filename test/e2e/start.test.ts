@@ -15,7 +15,7 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { startDaemonProcess } from "../kit/daemon-process.ts";
 import { version } from "../../package.json" with { type: "json" };
-import { defaultCeiling } from "../../src/daemon.ts";
+import { defaultCeiling } from "../../src/referee/bounds.ts";
 import { Caller, createHost, EXECUTABLE, spawns } from "../kit/host.ts";
 import { until } from "../kit/until.ts";
 import { sleeper, startTokenOf, writeRecord } from "../kit/records.ts";

@@ -1,8 +1,8 @@
-/** JSON Schema as far as `openapi.json` uses it; a keyword it does not know is an error, never ignored. */
+/** JSON Schema as far as the published schemas use it; a keyword it does not know is an error, never ignored. */
 
 type Schema = Readonly<Record<string, unknown>>;
 
-const ANNOTATIONS = new Set(["description", "examples", "title"]);
+const ANNOTATIONS = new Set(["$schema", "description", "examples", "title"]);
 
 /** Why `value` is not what the schema says, each with its place; empty where it is. */
 export function schemaFaults(schema: Schema, value: unknown, at = "$"): string[] {
@@ -22,6 +22,9 @@ const TYPES: Record<string, (value: unknown) => boolean> = {
   string: (value) => typeof value === "string",
   integer: (value) => Number.isInteger(value),
   object: isObject,
+  array: Array.isArray,
+  boolean: (value) => typeof value === "boolean",
+  null: (value) => value === null,
 };
 
 const KEYWORDS: Record<string, Check> = {
@@ -37,6 +40,15 @@ const KEYWORDS: Record<string, Check> = {
   anyOf(wanted, value, at) {
     const schemas = Array.isArray(wanted) ? wanted : [];
     return schemas.some((one) => schemaFaults(one, value, at).length === 0) ? [] : [`${at}: none of anyOf`];
+  },
+  minimum: (wanted, value, at) => (Number(value) >= Number(wanted) ? [] : [`${at}: below ${String(wanted)}`]),
+  minItems(wanted, value, at) {
+    const length = Array.isArray(value) ? value.length : 0;
+    return length >= Number(wanted) ? [] : [`${at}: fewer than ${String(wanted)}`];
+  },
+  items(wanted, value, at) {
+    if (!isObject(wanted) || !Array.isArray(value)) return [];
+    return value.flatMap((item, index) => schemaFaults(wanted, item, `${at}[${index}]`));
   },
   required(wanted, value, at) {
     const names = Array.isArray(wanted) ? wanted.map(String) : [];

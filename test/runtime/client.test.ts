@@ -48,12 +48,14 @@ describe("what the daemon answered", () => {
     expect(server.received()).toEndWith(`\r\n\r\n${JSON.stringify(asked)}`);
   });
 
-  test("a refusal is the daemon's sentence byte for byte", async () => {
+  test("a refusal is the daemon's sentence byte for byte, but that what cannot be seen is escaped for a reader", async () => {
     const error = "capabilities.shell.allow: the child declares 'gît', which … — ‮ \u0000 and \"quotes\"";
     const { client } = await daemon(reply(403, JSON.stringify({ error })));
     const answer = await client.spawn(asked, credential);
     expect(answer).toEqual({ kind: "refused", status: 403, error });
-    if (answer.kind !== "granted") expect(refusalSentence(answer, client.url)).toBe(error);
+    if (answer.kind === "granted") throw new Error("it was granted");
+    const shown = error.replace("\u202e", "\\u202e").replace("\u0000", "\\u0000");
+    expect(refusalSentence(answer, client.url)).toBe(shown);
   });
 
   test("keys that a later daemon adds are no fault", async () => {
@@ -102,6 +104,14 @@ describe("what the daemon answered", () => {
     });
     expect(server.received()).toStartWith("GET /a/status/ses_1 HTTP/1.1\r\n");
   });
+});
+
+test("an id is asked for as it is written, character by character", async () => {
+  const { client, server } = await daemon(reply(404, '{"error":"session not found"}'));
+  await client.status("ses:1_A-b.c");
+  expect(server.received()).toStartWith("GET /status/ses:1_A-b.c HTTP/1.1\r\n");
+  await client.status("a/../b?c#d%");
+  expect(server.received()).toContain("GET /status/a%2F..%2Fb%3Fc%23d%25 HTTP/1.1\r\n");
 });
 
 describe("bounds", () => {

@@ -90,6 +90,19 @@ describe("who registers", () => {
     expect(written).toBe("");
   });
 
+  test("a session may have an id of any characters that the daemon takes, and be asked for", async () => {
+    const opened = await open({});
+    if (!opened.ok || !opened.value.registration) throw new Error("no client");
+    const { client } = opened.value.registration;
+    for (const session_id of ["ses:1", ":", "a.b-c_D:9", "..."]) {
+      expect(await client.register({ session_id, ...coordinates("local/parent") })).toMatchObject({
+        kind: "granted",
+      });
+      expect(await client.status(session_id)).toMatchObject({ value: { status: "running" } });
+    }
+    await closeSession(opened.value, "complete");
+  });
+
   test("nobody else: no connection is opened, and no address is needed", async () => {
     const silent = await server(reply(200, "{}"));
     for (const MURMUR_ROOST_URL of [silent.url, undefined]) {
@@ -199,6 +212,9 @@ describe("what refuses the launch", () => {
 
   test.each([
     ["E-RUN-044", { MURMUR_FORMATION_ID: "frm_1" }],
+    ["E-RUN-046", { MURMUR_FORMATION_PEERS: "a=http://a.formation.invalid" }],
+    ["E-RUN-046", { MURMUR_FORMATION_LIFELINE: "3" }],
+    ["E-RUN-046", { MURMUR_FORMATION_CHANNEL: "999999" }],
     ["E-RUN-020", { MURMUR_SPAWNER: "{}" }],
     ["E-RUN-020", { MURMUR_SPAWNER_LIFELINE: "1" }],
   ])("%s for %p, before the daemon hears of a session", async (code, environment) => {

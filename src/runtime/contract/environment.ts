@@ -76,7 +76,7 @@ function isRuntimes(name: string): boolean {
 }
 
 /** A name that an object inherits (`__proto__`) is no variable. */
-function own(environment: Environment, name: string): string | undefined {
+export function own(environment: Environment, name: string): string | undefined {
   return Object.hasOwn(environment, name) ? environment[name] : undefined;
 }
 

@@ -1,9 +1,10 @@
 /** The readiness line: the one JSON object that a runtime prints first, and its parent reads. */
 
 import { SESSION_ID_PATTERN } from "../../api/schemas.ts";
-import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
+import { addressOf, type DoorUrl, parseDoorUrl } from "../addresses.ts";
 import { objectIn, parseJsonObject, stringIn } from "../json.ts";
 import { fault, ok, type Result } from "../result.ts";
+import { redactSaid } from "../redaction.ts";
 import { parseSecret, type Secret } from "../secret.ts";
 
 const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
@@ -26,8 +27,12 @@ export interface ReadinessFault {
   readonly why: string;
 }
 
-/** Reads a child's first line; unknown keys are ignored. */
-export function parseReadiness(line: string): Result<Readiness, ReadinessFault> {
+/**
+ * Reads a child's first line; unknown keys are ignored.
+ *
+ * @param approval what the child was launched with: an id that shows it, or a token of its own, would be written everywhere
+ */
+export function parseReadiness(line: string, approval: Secret): Result<Readiness, ReadinessFault> {
   const fields = parseJsonObject(line);
   if (!fields) return fault({ kind: "not-json", why: "is not a JSON object" });
   const sessionId = fields.session_id;
@@ -37,12 +42,18 @@ export function parseReadiness(line: string): Result<Readiness, ReadinessFault> 
   const address = stringIn(fields.url) ?? "";
   const door = address === "" ? undefined : parseDoorUrl(`http://${address}`);
   if (address !== "" && !door) {
-    return fault({ kind: "bad-door", why: "names a url that is not <loopback address>:<port>" });
+    return fault({
+      kind: "bad-door",
+      why: "names a url that is not <loopback address>:<port>, port 1 to 65535",
+    });
   }
   const token = objectIn(fields.tokens)?.operator;
   const operatorToken = parseSecret(token);
   if (token !== undefined && token !== null && !operatorToken) {
     return fault({ kind: "bad-token", why: "holds a tokens.operator that is no bearer token" });
+  }
+  if (showsToken(sessionId, operatorToken ? [approval, operatorToken] : [approval])) {
+    return fault({ kind: "no-session-id", why: "holds a session_id that shows a token" });
   }
   return ok({
     sessionId,
@@ -51,6 +62,14 @@ export function parseReadiness(line: string): Result<Readiness, ReadinessFault> 
     recordsDirectory: stringIn(fields.records_dir) || undefined,
     formationId: stringIn(fields.formation_id) || undefined,
   });
+}
+
+/** A shorter token stands in an id by chance. */
+const TOLD_FROM_CHANCE = 16;
+
+function showsToken(id: string, tokens: readonly Secret[]): boolean {
+  const long = tokens.filter((token) => token.reveal().length >= TOLD_FROM_CHANCE);
+  return redactSaid(id, long) !== id;
 }
 
 /** What a TypeScript capsule says of itself. */
@@ -70,7 +89,7 @@ export interface ReadinessReport {
 export function formatReadiness(report: ReadinessReport): string {
   return JSON.stringify({
     session_id: report.sessionId,
-    url: report.door?.host ?? "",
+    url: report.door ? addressOf(report.door) : "",
     name: report.name,
     version: report.version,
     pid: process.pid,

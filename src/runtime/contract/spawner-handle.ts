@@ -1,6 +1,6 @@
 /** `MURMUR_SPAWNER`: where a delegated child reports its outcome, and under which delegation. */
 
-import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
+import { addressOf, type DoorUrl, parseDoorUrl } from "../addresses.ts";
 import { parseJsonObject } from "../json.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 
@@ -17,7 +17,7 @@ export interface SpawnerHandle {
 /** The handle as the variable holds it: compact JSON. */
 export function formatSpawnerHandle(handle: SpawnerHandle): string {
   return JSON.stringify({
-    ...(handle.url && { url: handle.url.origin }),
+    ...(handle.url && { url: `http://${addressOf(handle.url)}` }),
     session_id: handle.sessionId,
     context_id: handle.contextId,
     delegation_id: handle.delegationId,

@@ -1,10 +1,12 @@
 /** The little of A2A 1.0 over JSON-RPC that delegations speak. */
 
+import { printable } from "../../printable.ts";
 import type { DoorUrl } from "../addresses.ts";
 import type { Clock } from "../clock.ts";
 import { exchange, type HttpExchange } from "../http.ts";
 import { type JsonObject, objectIn, parseJsonObject, stringIn } from "../json.ts";
-import { redact, Secret } from "../secret.ts";
+import { redactSaid } from "../redaction.ts";
+import { Secret } from "../secret.ts";
 
 export const A2A_VERSION = "1.0";
 export const VERSION_HEADER = "a2a-version";
@@ -56,20 +58,22 @@ export interface RpcCall {
   readonly method: string;
   readonly params: object;
   readonly token?: Secret | undefined;
+  /** What no word of the answer may show besides the token. */
+  readonly secrets?: readonly Secret[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
   /** The longest answer that is read, in bytes: that of `exchange` where it is left out. */
   readonly maxAnswerBytes?: number;
 }
 
-/** What a door made of a call. */
+/** What a door made of a call. `message` and `said` are the door's own words, with no token in them. */
 export type RpcReply =
   | { readonly kind: "result"; readonly result: unknown }
   | { readonly kind: "error"; readonly code: number; readonly message: string }
   /** An answer that is no JSON-RPC, with a status of success. */
   | { readonly kind: "unreadable" }
   /** No answer, or one whose status is not 2xx, or (`tooLong`) one that is not read to its end. */
-  | { readonly kind: "failed"; readonly reason: string; readonly tooLong?: true };
+  | { readonly kind: "failed"; readonly reason: string; readonly said?: string; readonly tooLong?: true };
 
 /** Makes the call once, to a door on loopback; never throws. */
 export async function call(asked: RpcCall, clock: Clock): Promise<RpcReply> {
@@ -88,11 +92,14 @@ export async function call(asked: RpcCall, clock: Clock): Promise<RpcReply> {
     },
     clock,
   );
-  const read = reply.kind === "failed" ? reply : readReply(reply);
-  const secrets = asked.token ? [asked.token] : [];
-  // A door may quote what it was sent.
-  if (read.kind === "failed") return { ...read, reason: redact(read.reason, secrets) };
-  return read.kind === "error" ? { ...read, message: redact(read.message, secrets) } : read;
+  const read: RpcReply = reply.kind === "failed" ? reply : readReply(reply);
+  // A door may quote what it was sent, and say what it was launched with.
+  const secrets = [...(asked.secrets ?? []), ...(asked.token ? [asked.token] : [])];
+  if (read.kind === "error") return { ...read, message: redactSaid(read.message, secrets) };
+  if (read.kind !== "failed") return read;
+  const { reason, said } = read;
+  const shown = { ...read, reason: printable(redactSaid(reason, secrets)) };
+  return said === undefined ? shown : { ...shown, said: redactSaid(said, secrets) };
 }
 
 function readReply({ status, body }: Extract<HttpExchange, { kind: "answered" }>): RpcReply {
@@ -101,7 +108,8 @@ function readReply({ status, body }: Extract<HttpExchange, { kind: "answered" }>
   const message = stringIn(error?.message);
   // Whatever answers with such a status stands before the door: nothing reached it.
   if (status < 200 || status > 299) {
-    return { kind: "failed", reason: message ?? `it answered with status ${status}` };
+    const reason = `it answered with status ${status}`;
+    return { kind: "failed", reason, ...(message !== undefined && { said: message }) };
   }
   if (error) {
     const code = typeof error.code === "number" ? error.code : 0;

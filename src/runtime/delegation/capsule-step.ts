@@ -9,6 +9,7 @@ import type { LaunchedChild } from "../launch/outcome.ts";
 import { isRegistered, type RegisteredSession, type Session } from "../session/session.ts";
 import { endUnposted } from "./ended-child.ts";
 import { identityOf } from "./identity.ts";
+import { failureText } from "./quoted.ts";
 import { resultText, type Seen, seeChild } from "./step-answer.ts";
 import { traceClose, traceStart } from "./trace.ts";
 import { pastDeadline } from "./watch.ts";
@@ -123,8 +124,10 @@ async function perform(
   const outcome = await launch(session, { name, version, contextId, signal, onStarted });
   if (outcome.kind === "refused") return { kind: "refused", text: outcome.sentence };
   if (outcome.kind === "failed") {
-    const { cause, message } = outcome.failure;
-    return cause === "canceled" ? canceled(step) : { kind: "failed", text: message };
+    const { cause } = outcome.failure;
+    return cause === "canceled"
+      ? canceled(step)
+      : { kind: "failed", text: failureText(name, outcome.failure) };
   }
   const { child } = outcome;
   known.sessionId = child.sessionId;
@@ -156,7 +159,8 @@ async function endOf(step: CapsuleStep, child: LaunchedChild, seen: Seen): Promi
 }
 
 /** The answer of a child that gave none over A2A. */
-async function answerIn({ workdir, records }: LaunchedChild, script: true | undefined): Promise<string> {
-  if (script) return resultText(workdir);
-  return records.ok ? resultText(records.value) : "";
+async function answerIn(child: LaunchedChild, script: true | undefined): Promise<string> {
+  const { workdir, records, secrets } = child;
+  if (script) return resultText(workdir, secrets);
+  return records.ok ? resultText(records.value, secrets) : "";
 }

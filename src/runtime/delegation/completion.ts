@@ -2,6 +2,8 @@
 
 import { bareName } from "../../registry/artifact-name.ts";
 import { parseJsonObject, stringIn } from "../json.ts";
+import { redactSaid } from "../redaction.ts";
+import type { Secret } from "../secret.ts";
 import type { DelegationIdentity } from "./identity.ts";
 import { cutText } from "./utf8.ts";
 
@@ -52,11 +54,14 @@ export function formatRecord(identity: DelegationIdentity, record: CompletionRec
 /**
  * Reads the record of this very delegation. One that names another delegation or another session, or a status that is
  * none, is unreadable. A duration that is none is `durationMs`, the launcher's own measure.
+ *
+ * @param secrets what none of its words may show
  */
 export function parseRecord(
   text: string,
   identity: DelegationIdentity,
   durationMs: number,
+  secrets: readonly Secret[],
 ): CompletionRecord | undefined {
   const fields = parseJsonObject(text);
   if (!fields) return undefined;
@@ -64,15 +69,18 @@ export function parseRecord(
     return undefined;
   const status = COMPLETION_STATUSES.find((known) => known === fields.status);
   if (!status) return undefined;
-  const detail = stringIn(fields.detail);
+  const said = (value: unknown) => {
+    const words = stringIn(value);
+    return words === undefined ? undefined : redactSaid(words, secrets);
+  };
   return {
     status,
     durationMs: isDuration(fields.duration_ms) ? fields.duration_ms : durationMs,
-    resultPath: stringIn(fields.result_path),
-    detail: cutDetail(detail),
+    resultPath: said(fields.result_path),
+    detail: cutDetail(said(fields.detail)),
     reportedBy: fields.reported_by === "launcher" ? "launcher" : "child",
     delivered: fields.delivered === true,
-    deliveryError: stringIn(fields.delivery_error),
+    deliveryError: said(fields.delivery_error),
   };
 }
 

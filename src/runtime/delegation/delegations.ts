@@ -14,6 +14,7 @@ import { abandon } from "./ended-child.ts";
 import { handOver } from "./hand-over.ts";
 import { identityOf } from "./identity.ts";
 import { joinBlocks, outcomeBlock } from "./outcome-block.ts";
+import { failureText } from "./quoted.ts";
 import { type AlongsideWait, createStatuses, type Emit, type Statuses } from "./statuses.ts";
 import { type DelegateTaskResult, failed, refused, started } from "./tool-result.ts";
 import { createTrace, traceClose, traceStart, traceUnreadable } from "./trace.ts";
@@ -137,7 +138,8 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
         return refused(outcome.sentence);
       }
       if (outcome.kind === "failed") {
-        const { message, started: ids } = outcome.failure;
+        const { started: ids } = outcome.failure;
+        const message = failureText(name, outcome.failure);
         traceClose(session, { ...asked, ...ids }, since, "failed", message);
         return failed(asked, message, ids);
       }

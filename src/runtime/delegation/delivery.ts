@@ -1,11 +1,13 @@
 /** Handing a child its task: A2A `SendMessage` to its door, tried until it listens. */
 
+import type { ArtifactName } from "../../registry/artifact-name.ts";
 import type { DoorUrl } from "../addresses.ts";
 import type { Clock } from "../clock.ts";
 import { objectIn, stringIn } from "../json.ts";
 import { fault, ok, type Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { call, type RpcReply, userMessage } from "./a2a.ts";
+import { quoteChild } from "./quoted.ts";
 
 /** From the first try to the last. */
 export const DELIVERY_BOUND_MS = 30_000;
@@ -15,6 +17,10 @@ const LONGEST_PAUSE_MS = 2_000;
 export interface TaskDelivery {
   readonly door: DoorUrl;
   readonly token: Secret | undefined;
+  /** The child's capsule. */
+  readonly name: ArtifactName;
+  /** The tokens of its launch: nothing that it answers may show them. */
+  readonly secrets: readonly Secret[];
   readonly delegationId: string;
   readonly task: string;
   /** Gives up at once when it aborts. */
@@ -28,14 +34,15 @@ export interface TaskDelivery {
  * answer that is not 2xx is tried again; the message keeps its id, so that a door that has it already makes no second
  * task of it.
  *
- * @returns the id of the child's task; the fault is a phrase that follows "it did not accept its task: "
+ * @returns the id of the child's task; the fault is a phrase that follows "it did not accept its task: ", and what the
+ *   child said of it, inside a fence
  */
 export async function deliverTask(delivery: TaskDelivery, clock: Clock): Promise<Result<string, string>> {
-  const { signal, gone } = delivery;
+  const { signal, gone, name, secrets } = delivery;
   const bound = new AbortController();
   const stopBound = clock.after(DELIVERY_BOUND_MS, () => bound.abort());
   const given = AbortSignal.any([signal, bound.signal]);
-  let last = "no answer";
+  let last: Failed = { kind: "failed", reason: "no answer" };
   try {
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
       const reply = await call(
@@ -45,25 +52,38 @@ export async function deliverTask(delivery: TaskDelivery, clock: Clock): Promise
           method: "SendMessage",
           params: userMessage(`msg_${delivery.delegationId}`, delivery.task),
           token: delivery.token,
+          secrets,
           signal: given,
         },
         clock,
       );
       if (signal.aborted) return fault("the call was given up");
-      if (reply.kind !== "failed") return acceptance(reply);
-      if (!given.aborted) last = reply.reason;
+      if (reply.kind !== "failed") return acceptance(reply, name);
+      if (!given.aborted) last = reply;
       await pauseFor(pause, gone ? AbortSignal.any([given, gone]) : given, clock);
       if (signal.aborted) return fault("the call was given up");
-      if (gone?.aborted) return fault(last);
-      if (bound.signal.aborted) return fault(`${last}, for ${DELIVERY_BOUND_MS / 1000} s`);
+      if (gone?.aborted) return fault(`${last.reason}${messageOf(name, last)}`);
+      if (bound.signal.aborted) {
+        return fault(`${last.reason}, for ${DELIVERY_BOUND_MS / 1000} s${messageOf(name, last)}`);
+      }
     }
   } finally {
     stopBound();
   }
 }
 
-function acceptance(reply: Exclude<RpcReply, { kind: "failed" }>): Result<string, string> {
-  if (reply.kind === "error") return fault(`it answered with the error ${reply.code}, ${reply.message}`);
+type Failed = Extract<RpcReply, { kind: "failed" }>;
+
+/** What the door said itself, inside a fence. */
+export function messageOf(name: ArtifactName, reply: RpcReply): string {
+  const said = reply.kind === "error" ? reply.message : reply.kind === "failed" ? reply.said : undefined;
+  return quoteChild(name, "its message", said ?? "");
+}
+
+function acceptance(reply: Exclude<RpcReply, Failed>, name: ArtifactName): Result<string, string> {
+  if (reply.kind === "error") {
+    return fault(`it answered with the error ${reply.code}${messageOf(name, reply)}`);
+  }
   const task = reply.kind === "result" ? objectIn(objectIn(reply.result)?.task) : undefined;
   const id = stringIn(task?.id);
   if (id === undefined) return fault("its answer holds no task");

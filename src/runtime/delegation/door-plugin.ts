@@ -1,7 +1,7 @@
 /** The completion door as an Elysia plugin: mount it on the A2A door of a session that delegates. */
 
 import { Elysia } from "elysia";
-import { readJsonBody } from "../../api/guard.ts";
+import { readJsonBody } from "../../api/body.ts";
 import { readRequest, rpcResponse } from "./a2a.ts";
 import {
   ADDRESSEE_HEADER,
@@ -10,18 +10,22 @@ import {
   DELEGATION_HEADER,
   ORIGIN_HEADER,
 } from "./door.ts";
+import { pathOf, refuseForeign } from "./loopback-only.ts";
 
 /**
  * Answers `POST /` with `x-murmur-task-origin: completion` ahead of everything else that the door does: its bearer
- * token, its task queue, its routes. Every other request goes on, its body untouched; the completion headers mean
- * nothing there.
+ * token, its task queue, its routes. One that a web page may have made is refused, so the door has to listen on
+ * 127.0.0.1 or [::1]. Every other request goes on, its
+ * body untouched; the completion headers mean nothing there.
  *
  * Use it before any other plugin or hook of the door.
  */
 export function completionPlugin(door: CompletionDoor) {
   return new Elysia().onRequest(async ({ request }) => {
-    if (request.method !== "POST" || new URL(request.url).pathname !== "/") return undefined;
+    if (request.method !== "POST" || pathOf(request) !== "/") return undefined;
     if (request.headers.get(ORIGIN_HEADER) !== COMPLETION_ORIGIN) return undefined;
+    const refused = refuseForeign(request);
+    if (refused) return refused;
     const body = await readJsonBody(request);
     // A body that cannot be read has no method: it is refused in its turn.
     const { id, method } = readRequest(body.ok ? body.value : undefined);

@@ -1,5 +1,7 @@
 /** The fence around text that a model must not take for its runtime's own words. */
 
+import { BLANK } from "../../printable.ts";
+
 const NEUTRALISED = "!MURMUR-NEUTRALISED!";
 
 /** `content` inside a fence that names its source. Nothing in it can close the fence or open another. */
@@ -8,7 +10,98 @@ export function fenceUntrusted(source: string, content: string): string {
   return `<untrusted-content source=${name}>\n${neutralise(content)}\n</untrusted-content>`;
 }
 
-/** Breaks every fence marker, opening or closing, in any case. Removes nothing, and a second pass changes nothing. */
+/**
+ * What a marker can begin with: `<`, its wide, small and tag forms, the brackets that are drawn like it, and the ways to
+ * write it in HTML, a URL or a string of a program.
+ */
+const OPENING =
+  /[<\u{fe64}\u{ff1c}\u{e003c}\u{226e}\u{2039}\u{2329}\u{3008}\u{27e8}\u{276e}\u{2770}\u{29fc}\u{2c2}\u{1438}]|&(?:lt|#0*60|#x0*3c);?|%3c|\\(?:u00|x)3c/giu;
+
+/**
+ * Breaks every fence marker, opening or closing, right after its `<`: in any case, and also where white space, invisible,
+ * wide or accented characters stand in it, or letters of another script that are drawn alike. Removes nothing, and a
+ * second pass changes nothing.
+ */
 export function neutralise(content: string): string {
-  return content.replace(/<(?=\/?untrusted-content)/gi, `<${NEUTRALISED}`);
+  return content.replace(OPENING, (opening, at: number) => {
+    const start = at + opening.length;
+    const isMarker = namesMarker(content, start, lettersOf) || namesMarker(content, start, taggedLettersOf);
+    return isMarker ? `${opening}${NEUTRALISED}` : opening;
+  });
+}
+
+/** The marker's letters. Its hyphen and its slash are looked past, with whatever is drawn like them. */
+const LETTERS = "untrustedcontent";
+
+/** An invisible character as `printable` shows it: it is as little of the name as the character was. */
+const ESCAPED = /\\u[0-9a-fA-F]{4}/y;
+
+/** Whether the text from `start` reads as the name of a marker; it is looked at up to the first character that does not. */
+function namesMarker(text: string, start: number, letters: (character: string) => string): boolean {
+  let read = "";
+  for (let at = start; read.length < LETTERS.length; ) {
+    ESCAPED.lastIndex = at;
+    if (ESCAPED.test(text)) {
+      at = ESCAPED.lastIndex;
+      continue;
+    }
+    const code = text.codePointAt(at);
+    if (code === undefined) return false;
+    const character = String.fromCodePoint(code);
+    at += character.length;
+    read += letters(character);
+    if (!LETTERS.startsWith(read.slice(0, LETTERS.length))) return false;
+  }
+  return true;
+}
+
+const ACCENTS = /\p{M}/gu;
+const BETWEEN = /^[\p{Pd}\u{2212}\u{2043}_/\\\u{2044}\u{2215}\u{29f8}\u{2571}]$/u;
+
+/** Small letters of Greek, Cyrillic and Armenian, and small capitals, that are drawn as one of the marker's. */
+const ALIKE: Readonly<Record<string, string>> = {
+  с: "c",
+  ϲ: "c",
+  ԁ: "d",
+  е: "e",
+  ё: "e",
+  ҽ: "e",
+  п: "n",
+  ո: "n",
+  ν: "n",
+  о: "o",
+  ο: "o",
+  օ: "o",
+  г: "r",
+  ѕ: "s",
+  т: "t",
+  τ: "t",
+  υ: "u",
+  ս: "u",
+  и: "u",
+  ᴄ: "c",
+  ᴅ: "d",
+  ᴇ: "e",
+  ɴ: "n",
+  ᴏ: "o",
+  ʀ: "r",
+  ꜱ: "s",
+  ᴛ: "t",
+  ᴜ: "u",
+};
+
+/** The plain small letters that a character is read as; none where it is looked past. */
+function lettersOf(character: string): string {
+  if (BLANK.test(character)) return "";
+  const plain = character.normalize("NFKD").replace(ACCENTS, "").toLowerCase();
+  const letter = ALIKE[plain] ?? plain;
+  return BETWEEN.test(letter) ? "" : letter;
+}
+
+const TAGS = 0xe0000;
+
+/** The same, where a tag character is read as the visible one that it stands for: nobody sees it, but a model reads it. */
+function taggedLettersOf(character: string): string {
+  const code = (character.codePointAt(0) ?? 0) - TAGS;
+  return lettersOf(code > 0x20 && code < 0x7f ? String.fromCharCode(code) : character);
 }

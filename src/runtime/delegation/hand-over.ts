@@ -2,8 +2,10 @@
 
 import { within } from "../clock.ts";
 import { fault, type Result } from "../result.ts";
+import { describeExit } from "../launch/child-process.ts";
 import type { deliverTask } from "./delivery.ts";
-import { howItEnded, pastDeadline, type Watching, watchLeftMs } from "./watch.ts";
+import { quoteLines } from "./quoted.ts";
+import { pastDeadline, type Watching, watchLeftMs } from "./watch.ts";
 
 /** What a child's door was answering when the child ended has arrived by then. */
 const ANSWER_UNDER_WAY_MS = 1_000;
@@ -12,7 +14,8 @@ const ANSWER_UNDER_WAY_MS = 1_000;
  * Delivers the task to the child's door.
  *
  * @param signal gives the call up
- * @returns the id of the child's task; the fault is a phrase that follows "it did not take its task: "
+ * @returns the id of the child's task; the fault is a phrase that follows "it did not take its task: ", and what the
+ *   child said of it, inside a fence
  */
 export async function handOver(
   watching: Watching,
@@ -22,7 +25,7 @@ export async function handOver(
 ): Promise<Result<string, string>> {
   const { child, watchSecs } = watching;
   const { clock } = watching.session;
-  const { door, operatorToken: token, delegationId } = child;
+  const { door, operatorToken: token, delegationId, name, secrets } = child;
   if (!door) return fault("it bound no address");
   const over = new AbortController();
   const gone = new AbortController();
@@ -30,7 +33,10 @@ export async function handOver(
   const stopWatch = clock.after(watchLeftMs(watching), () => over.abort("deadline"));
   try {
     const given = AbortSignal.any([signal, over.signal]);
-    const delivering = deliver({ door, token, delegationId, task, signal: given, gone: gone.signal }, clock);
+    const delivering = deliver(
+      { door, token, delegationId, name, secrets, task, signal: given, gone: gone.signal },
+      clock,
+    );
     const first = await Promise.race([delivering, child.exited.then(() => "ended" as const)]);
     if (first !== "ended") {
       return first.ok || !over.signal.aborted ? first : fault(pastDeadline(watchSecs));
@@ -40,7 +46,9 @@ export async function handOver(
     await within(clock, ANSWER_UNDER_WAY_MS, delivering);
     over.abort("ended");
     const last = await delivering;
-    return last.ok || signal.aborted ? last : fault(`it ended before, ${await howItEnded(child)}`);
+    if (last.ok || signal.aborted) return last;
+    const lines = quoteLines(name, await child.lastStderrLines());
+    return fault(`it ended before, ${describeExit(await child.exited)}${lines}`);
   } finally {
     stopWatch();
   }

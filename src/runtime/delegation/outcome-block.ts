@@ -1,9 +1,11 @@
 /** An outcome as the delegating model reads it (roost-api, "How the outcome arrives"). */
 
+import { printable } from "../../printable.ts";
 import { bareName } from "../../registry/artifact-name.ts";
 import type { CompletionStatus } from "./completion.ts";
 import { fenceUntrusted } from "./fence.ts";
 import type { DelegationIdentity } from "./identity.ts";
+import { sourceOf } from "./quoted.ts";
 import type { Answer, KeptAnswer } from "./result-file.ts";
 import { CUT_MARK } from "./utf8.ts";
 
@@ -28,8 +30,8 @@ export function outcomeBlock(identity: DelegationIdentity, ended: Ended): string
     ended.kind === "recorded"
       ? `${notice(identity, ended)}\n${result(identity, ended.answer)}`
       : ended.reason;
-  const head = `[delegate-task] delegation ${delegationId} to ${bare}@${version} ended ${status}:`;
-  return `${head}\n${fenceUntrusted(`delegation:${bare}`, body)}`;
+  const head = `[delegate-task] delegation ${delegationId} to ${bare}@${printable(version)} ended ${status}:`;
+  return `${head}\n${fenceUntrusted(sourceOf(name), body)}`;
 }
 
 /** All blocks of a round, in id order, a blank line between two. */

@@ -1,6 +1,7 @@
 /** `completion.json` in a records directory that is held by descriptor. */
 
 import type { Descriptor, Posix } from "../posix.ts";
+import type { Secret } from "../secret.ts";
 import { openRegularFile, readAtOnce } from "../tree/regular-file.ts";
 import { replaceFile, writeAll } from "../tree/replaced-file.ts";
 import { type CompletionRecord, formatRecord, parseRecord } from "./completion.ts";
@@ -10,18 +11,19 @@ const RECORD = "completion.json";
 /** A longer file is no record, in bytes. */
 const MAX_RECORD_BYTES = 256 * 1024;
 
-/** The record in the directory, where there is a readable one of this delegation. */
+/** The record in the directory, where there is a readable one of this delegation; none of its words shows a secret. */
 export function readRecord(
   directory: Descriptor,
   identity: DelegationIdentity,
   durationMs: number,
+  secrets: readonly Secret[],
 ): CompletionRecord | undefined {
   const file = openRegularFile(directory, [RECORD]);
   if (!file.ok) return undefined;
   const bytes = readAtOnce(file.value, MAX_RECORD_BYTES + 1);
   file.value.close();
   if (!bytes.ok || bytes.value.length > MAX_RECORD_BYTES) return undefined;
-  return parseRecord(Buffer.from(bytes.value).toString("utf8"), identity, durationMs);
+  return parseRecord(Buffer.from(bytes.value).toString("utf8"), identity, durationMs, secrets);
 }
 
 /** Writes the record over whatever is there. */

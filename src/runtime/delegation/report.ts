@@ -86,7 +86,7 @@ export function postToDoor(handle: SpawnerHandle, clock: Clock): Post | undefine
       case "error":
         return { delivered: false, deliveryError: reply.message };
       case "failed":
-        return { delivered: false, deliveryError: reply.reason };
+        return { delivered: false, deliveryError: reply.said ?? reply.reason };
       case "result":
       case "unreadable":
         return { delivered: true };

@@ -1,7 +1,9 @@
 /** A child's answer: the file it left in a directory that its parent holds. */
 
 import { close, type Descriptor, describeError, type Errno, type Posix } from "../posix.ts";
+import { createRedactor, redactBytes } from "../redaction.ts";
 import { ok } from "../result.ts";
+import type { Secret } from "../secret.ts";
 import { chunksOf, openRegularFile, type RegularFile, readAtOnce } from "../tree/regular-file.ts";
 import { ensureDirectoryAt, replaceFile, writeAll } from "../tree/replaced-file.ts";
 import { decodeUtf8, wholeCharacters } from "./utf8.ts";
@@ -35,7 +37,12 @@ export interface Keeping {
   /** The parent's runtime directory. */
   readonly runtime: Descriptor;
   readonly delegationId: string;
+  /** What the answer must not show; it is otherwise whole. */
+  readonly secrets: readonly Secret[];
 }
+
+/** More than the longest secret: whether one reaches over a cut is seen by as many bytes after it. */
+export const BEYOND_BYTES = 8 * 1024 + 4;
 
 /**
  * Reads `out/result.txt` beneath `directory`, once the child has exited. A link, a FIFO or a directory in its place is
@@ -54,15 +61,17 @@ export async function readAnswer(directory: Descriptor, keeping: Keeping): Promi
 
 async function readOpened(file: RegularFile, keeping: Keeping): Promise<Answer> {
   const total = file.size;
-  // A few bytes more than are shown: the cut must see whether it falls inside a character.
-  const head = readAtOnce(file, Math.min(total, MAX_SHOWN_BYTES + 4));
+  // More than is shown: the cut must see whether it falls inside a character, or inside a token.
+  const head = readAtOnce(file, Math.min(total, MAX_SHOWN_BYTES + BEYOND_BYTES));
   if (!head.ok) return { kind: "none" };
   if (head.value.length === 0) return { kind: "empty" };
-  if (total <= MAX_SHOWN_BYTES) return { kind: "whole", text: decodeUtf8(head.value) };
-  const shownBytes = wholeCharacters(head.value, MAX_SHOWN_BYTES);
+  const { secrets } = keeping;
+  const shownBytes = wholeCharacters(head.value, Math.min(total, MAX_SHOWN_BYTES));
+  const text = decodeUtf8(redactBytes(head.value, shownBytes, secrets));
+  if (total <= MAX_SHOWN_BYTES) return { kind: "whole", text };
   return {
     kind: "cut",
-    text: decodeUtf8(head.value.subarray(0, shownBytes)),
+    text,
     shownBytes,
     totalBytes: total,
     kept: await keep(file, head.value, keeping),
@@ -75,7 +84,7 @@ async function keep(file: RegularFile, head: Uint8Array, keeping: Keeping): Prom
   try {
     let bytes = 0;
     const written = await replaceFile(directory.value, `${keeping.delegationId}.txt`, async (to) => {
-      const copied = await copyRest(file, head, to);
+      const copied = await copyRest(file, head, to, keeping.secrets);
       if (copied.ok) bytes = copied.value;
       return copied.ok ? ok(undefined) : copied;
     });
@@ -90,19 +99,28 @@ function notKept(errno: Errno): KeptAnswer {
   return { kind: "not-kept", reason: describeError(errno) };
 }
 
-/** The bytes kept, and a last line in the file where they are not all. */
-async function copyRest(file: RegularFile, head: Uint8Array, to: Descriptor): Promise<Posix<number>> {
+/** The bytes kept, counted as they were read, and a last line in the file where they are not all. */
+async function copyRest(
+  file: RegularFile,
+  head: Uint8Array,
+  to: Descriptor,
+  secrets: readonly Secret[],
+): Promise<Posix<number>> {
   const note = Buffer.from(`\n[cut: this answer has ${file.size} bytes]\n`);
   const limit = file.size <= MAX_KEPT_BYTES ? file.size : MAX_KEPT_BYTES - note.length;
-  const begun = writeAll(to, head);
+  const redactor = createRedactor(secrets);
+  const put = (bytes: Uint8Array) => writeAll(to, redactor.push(bytes));
+  const begun = put(head);
   if (!begun.ok) return begun;
   let kept = head.length;
   for await (const chunk of chunksOf(file, limit - kept)) {
     if (!chunk.ok) return chunk;
-    const written = writeAll(to, chunk.value);
+    const written = put(chunk.value);
     if (!written.ok) return written;
     kept += chunk.value.length;
   }
+  const ended = writeAll(to, redactor.end());
+  if (!ended.ok) return ended;
   const noted = kept < file.size ? writeAll(to, note) : ok(undefined);
   return noted.ok ? ok(kept) : noted;
 }

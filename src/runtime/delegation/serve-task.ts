@@ -9,6 +9,7 @@ import { endWithSpawner } from "../lifeline/follow.ts";
 import { close, describeError } from "../posix.ts";
 import type { Secret } from "../secret.ts";
 import { announceReady, closeSession, type Session } from "../session/session.ts";
+import { openRegularFile } from "../tree/regular-file.ts";
 import { ensureDirectoryAt, replaceFile, writeAll } from "../tree/replaced-file.ts";
 import {
   INVALID_PARAMS,
@@ -21,8 +22,9 @@ import {
 import type { CompletionStatus } from "./completion.ts";
 import type { CompletionDoor } from "./door.ts";
 import { completionPlugin } from "./door-plugin.ts";
+import { refuseForeign } from "./loopback-only.ts";
 import { postToDoor, reportCompletion } from "./report.ts";
-import { createTrace } from "./trace.ts";
+import { createTrace, type SessionExitStatus, traceSessionEnd, traceSessionStart } from "./trace.ts";
 
 /** A2A: no such task. A2A: not of this agent. */
 const TASK_NOT_FOUND = -32001;
@@ -128,7 +130,7 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
   };
 
   /** Once, whatever asks for it first: the task's own end, or the end of the session. */
-  const finish = (end: TaskEnd): Promise<number> => {
+  const finish = (end: TaskEnd, exitStatus: SessionExitStatus): Promise<number> => {
     finishing ??= (async () => {
       const status: CompletionStatus = end.status;
       await report(session, {
@@ -136,13 +138,14 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
         detail: end.detail,
         durationMs: Math.round(session.clock.elapsed() - begun),
       });
+      traceSessionEnd(session, exitStatus);
       await closeSession(session, end.status === "ok" ? "complete" : "failed");
       return 0;
     })();
     return finishing;
   };
 
-  const app = new Elysia();
+  const app = new Elysia().onRequest(({ request }) => refuseForeign(request));
   if (options.completions) app.use(completionPlugin(options.completions));
   app
     .onRequest(({ request }) => {
@@ -164,13 +167,17 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
   options.onListening?.(door);
 
   const trace = createTrace(session);
+  traceSessionStart(session);
   endWithSpawner(session, {
     kind: "agent",
     recordSpawnerEnded: () => trace({ event: "spawner_ended" }),
     async windDown() {
+      const isIdle = held?.state !== "TASK_STATE_WORKING";
       cancel.abort();
       const end = await (running && Promise.race([running, pause(session, WIND_DOWN_MS)]));
-      return finish(end ?? { ...CANCELED, detail: "the session was ended before its task was done" });
+      const isDone = isIdle || (end !== undefined && !end.canceled);
+      const cutShort = { ...CANCELED, detail: "the session was ended before its task was done" };
+      return finish(end ?? cutShort, isDone ? "ok" : "canceled");
     },
   });
   await announceReady(session, door, options.operatorToken);
@@ -197,7 +204,7 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
       : "TASK_STATE_FAILED";
   // Its end comes by a signal or the lifeline, whose wind-down ends the process.
   if (options.afterTask === "sleep") return await new Promise<number>(() => {});
-  const exit = await finish(end);
+  const exit = await finish(end, end.canceled ? "canceled" : "ok");
   await app.stop(true);
   return exit;
 }
@@ -241,7 +248,9 @@ interface Ended {
 async function report(session: Session, ended: Ended): Promise<void> {
   const { spawner, run, directories } = session;
   if (!spawner) return;
-  const resultPath = `${directories.records.path}/out/result.txt`;
+  const { path, descriptor } = directories.records;
+  const result = openRegularFile(descriptor, ["out", "result.txt"]);
+  if (result.ok) result.value.close();
   await reportCompletion({
     identity: {
       name: run.name,
@@ -253,9 +262,9 @@ async function report(session: Session, ended: Ended): Promise<void> {
     report: {
       ...ended,
       reportedBy: "child",
-      ...((await Bun.file(resultPath).exists()) && { resultPath }),
+      ...(result.ok && { resultPath: `${path}/out/result.txt` }),
     },
-    records: directories.records.descriptor,
+    records: descriptor,
     post: postToDoor(spawner, session.clock),
     diagnose: session.diagnose,
   });

@@ -1,16 +1,20 @@
 /** What the child of a plan's `capsule` step comes to: an agent's task followed over A2A, a script by its exit. */
 
-import type { Coordinates } from "../../registry/artifact-name.ts";
+import type { ArtifactName, Coordinates } from "../../registry/artifact-name.ts";
 import type { DoorUrl } from "../addresses.ts";
 import { CHILD_FILE_BYTES, readChildFile } from "../child-files.ts";
 import { objectIn, stringIn } from "../json.ts";
 import { describeExit } from "../launch/child-process.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
+import { redact, redactBytes } from "../redaction.ts";
+import type { Secret } from "../secret.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { HeldDirectory } from "../tree/held.ts";
 import { call, type RpcReply } from "./a2a.ts";
-import { deliverTask, pauseFor } from "./delivery.ts";
+import { deliverTask, messageOf, pauseFor } from "./delivery.ts";
 import { identityOf } from "./identity.ts";
+import { quoteChild } from "./quoted.ts";
+import { BEYOND_BYTES } from "./result-file.ts";
 import { CUT_MARK, decodeUtf8, wholeCharacters } from "./utf8.ts";
 import { EXIT_AFTER_COMPLETION_MS, recordOf } from "./watch.ts";
 
@@ -100,33 +104,44 @@ async function followTask(
   child: Agent,
 ): Promise<Seen | string | undefined> {
   const what = nameOf(asked);
-  const { door, operatorToken: token, delegationId } = child;
-  const held = await deliverTask({ door, token, delegationId, task: asked.task, signal }, clock);
+  const { door, operatorToken: token, delegationId, name, secrets } = child;
+  const held = await deliverTask(
+    { door, token, delegationId, name, secrets, task: asked.task, signal },
+    clock,
+  );
   if (signal.aborted) return undefined;
   if (!held.ok) return { kind: "failed", text: `${what} did not take its task: ${held.fault}` };
-  const get = { door, id: delegationId, method: "GetTask", params: { id: held.value }, token, signal };
+  const get = {
+    door,
+    id: delegationId,
+    method: "GetTask",
+    params: { id: held.value },
+    token,
+    secrets,
+    signal,
+  };
   let last: string | undefined;
   while (!signal.aborted) {
     const reply = await call({ ...get, maxAnswerBytes: MAX_TASK_BYTES }, clock);
     if (reply.kind === "failed" && reply.tooLong) {
       return { kind: "failed", text: `${what} could not be asked for its answer: ${reply.reason}` };
     }
-    const seen = reply.kind === "result" ? readTask(reply.result, what) : undefined;
+    const seen = reply.kind === "result" ? readTask(reply.result, what, secrets) : undefined;
     if (seen) return seen;
-    if (!signal.aborted) last = whyNoTask(reply);
+    if (!signal.aborted) last = whyNoTask(reply, name);
     await pauseFor(POLL_MS, signal, clock);
   }
   return last;
 }
 
-function whyNoTask(reply: RpcReply): string | undefined {
+function whyNoTask(reply: RpcReply, name: ArtifactName): string | undefined {
   switch (reply.kind) {
     case "result":
       return undefined;
     case "error":
-      return `it answered with the error ${reply.code}, ${reply.message}`;
+      return `it answered with the error ${reply.code}${messageOf(name, reply)}`;
     case "failed":
-      return reply.reason;
+      return `${reply.reason}${messageOf(name, reply)}`;
     case "unreadable":
       return "its answer is no JSON-RPC";
     default:
@@ -135,14 +150,14 @@ function whyNoTask(reply: RpcReply): string | undefined {
 }
 
 /** A task that is over; `undefined` while it works. */
-function readTask(result: unknown, what: string): Seen | undefined {
+function readTask(result: unknown, what: string, secrets: readonly Secret[]): Seen | undefined {
   const task = objectIn(result);
   const state = stringIn(objectIn(task?.status)?.state);
   if (state === "TASK_STATE_COMPLETED") {
     const artifacts = task?.artifacts;
     const parts = Array.isArray(artifacts) ? objectIn(artifacts[0])?.parts : undefined;
     const text = Array.isArray(parts) ? stringIn(objectIn(parts[0])?.text) : undefined;
-    return { kind: "completed", ...(text !== undefined && { text }) };
+    return { kind: "completed", ...(text !== undefined && { text: redact(text, secrets) }) };
   }
   const ended = ["TASK_STATE_FAILED", "TASK_STATE_CANCELED", "TASK_STATE_REJECTED"];
   return state !== undefined && ended.includes(state)
@@ -167,7 +182,7 @@ async function seeScript(
   const record = recordOf({ session, child, identity: identityOf(child) });
   if (record?.status === "ok") return completed;
   if (record) {
-    const detail = record.detail === undefined ? "" : `: ${record.detail}`;
+    const detail = quoteChild(asked.name, "its detail", record.detail ?? "");
     return { kind: "failed", text: `the run of ${what} ended ${record.status}${detail}` };
   }
   if (!gone.aborted) {
@@ -180,15 +195,16 @@ async function seeScript(
   return { kind: "failed", text: `the run of ${what} failed, ${describeExit(status)}` };
 }
 
-/** The whole of a result file; nothing where there is none that can be read. */
-export async function resultText(directory: HeldDirectory): Promise<string> {
+/** The whole of a result file, none of the secrets in it; nothing where there is none that can be read. */
+export async function resultText(directory: HeldDirectory, secrets: readonly Secret[]): Promise<string> {
   const chunks: Uint8Array[] = [];
   const read = await readChildFile(directory, ["out", "result.txt"], {
+    limit: CHILD_FILE_BYTES + BEYOND_BYTES,
     onChunk: (chunk) => void chunks.push(chunk),
   });
   const bytes = Buffer.concat(chunks);
-  if (!read.ok || !read.value.cut) return decodeUtf8(bytes);
-  // What comes after the last byte was not read: its character may go on there.
-  const kept = wholeCharacters(bytes, bytes.length - 1);
-  return `${decodeUtf8(bytes.subarray(0, kept))}${CUT_MARK}\n[cut at ${kept} of ${read.value.total} bytes]`;
+  const kept = wholeCharacters(bytes, CHILD_FILE_BYTES);
+  const text = decodeUtf8(redactBytes(bytes, kept, secrets));
+  if (!read.ok || kept === bytes.length) return text;
+  return `${text}${CUT_MARK}\n[cut at ${kept} of ${read.value.total} bytes]`;
 }

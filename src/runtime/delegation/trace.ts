@@ -1,11 +1,14 @@
 /** A session's `trace.jsonl`: one JSON object a line, each appended whole. */
 
-import { closeSync, constants, fstatSync, openSync, writeSync } from "node:fs";
-import { join } from "node:path";
-import { describeOsError } from "../../os-error.ts";
+import { printable } from "../../printable.ts";
 import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
+import type { RunArguments } from "../contract/arguments.ts";
 import { objectIn, stringIn } from "../json.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
+import { redactSaid } from "../redaction.ts";
+import type { DelegateTask } from "../session/delegate-task.ts";
+import { appendLine } from "../tree/appended-file.ts";
+import type { HeldDirectory } from "../tree/held.ts";
 import { cutText } from "./utf8.ts";
 
 /** `refused` and `failed` close a delegation in its call; the others when its task closes it, or a plan's step. */
@@ -21,7 +24,19 @@ export type DelegationOutcome =
   | "timed_out"
   | "canceled";
 
+/** How a session ended: in the middle of its task, or not. */
+export type SessionExitStatus = "ok" | "canceled";
+
 export type TraceEvent =
+  | {
+      readonly event: "session_start";
+      readonly capsule: string;
+      readonly version: string;
+      readonly tools_declared: readonly string[];
+      /** `parent_workdir`: the account of the copy that the work folder started with, where its parent made one. */
+      readonly effective_grants: { readonly parent_workdir?: object };
+    }
+  | { readonly event: "session_end"; readonly exit_status: SessionExitStatus }
   | {
       readonly event: "delegation_start";
       readonly delegation_id: string;
@@ -54,26 +69,66 @@ export type Trace = (event: TraceEvent) => void;
 /** What a trace needs of its session. */
 export interface TracedSession {
   readonly id: string;
-  readonly directories: { readonly records: { readonly path: string } };
+  readonly directories: { readonly records: Pick<HeldDirectory, "descriptor"> };
   readonly clock: { now(): number };
   readonly diagnose: (line: string) => void;
 }
 
-const { O_WRONLY, O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK } = constants;
-/** A FIFO in the file's place must not hold up the session. */
-const APPEND = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK;
+/** The records directories whose last line was lost. */
+const losing = new WeakSet<object>();
 
-/** The trace of a session; a line that cannot be appended is one line for the operator. */
+/**
+ * The trace of a session. Where lines cannot be appended, one line tells the operator that they are lost.
+ *
+ * No line shows a token of the daemon's, and none holds a character that cannot be seen: such are escaped.
+ */
 export function createTrace(session: TracedSession): Trace {
-  const path = join(session.directories.records.path, "trace.jsonl");
+  const { records } = session.directories;
   return ({ event, ...fields }) => {
     const line = { event, at_ms: Math.floor(session.clock.now()), session_id: session.id, ...fields };
-    try {
-      appendWhole(path, Buffer.from(`${JSON.stringify(line)}\n`));
-    } catch (error) {
-      session.diagnose(`trace.jsonl could not be appended to: ${describeOsError(error)}`);
+    const text = JSON.stringify(line, (_, value) =>
+      typeof value === "string" ? redactSaid(value, []) : value,
+    );
+    const appended = appendLine(records.descriptor, "trace.jsonl", Buffer.from(`${printable(text)}\n`));
+    if (!appended.ok && !losing.has(records)) {
+      session.diagnose(`trace.jsonl could not be appended to, its lines are lost: ${appended.fault}`);
     }
+    if (appended.ok) losing.delete(records);
+    else losing.add(records);
   };
+}
+
+/** What the first line of a session's trace is made of. */
+export interface StartedSession extends TracedSession {
+  readonly run: Pick<RunArguments, "name" | "version" | "parentWorkdir">;
+  readonly delegateTask: Pick<DelegateTask, "definition"> | undefined;
+}
+
+/**
+ * A session has begun: call it before the readiness line. How its tier keeps it off its parent's folder
+ * (`parent_workdir.restriction`) is for a runtime to say that has tiers.
+ *
+ * @param tools the names of the tools that its model is shown; `delegate-task` is added where the session has it
+ */
+export function traceSessionStart(session: StartedSession, tools: readonly string[] = []): void {
+  const { run, delegateTask } = session;
+  createTrace(session)({
+    event: "session_start",
+    capsule: bareName(run.name),
+    version: run.version,
+    tools_declared: delegateTask ? [...tools, delegateTask.definition.name] : tools,
+    effective_grants: run.parentWorkdir ? { parent_workdir: run.parentWorkdir } : {},
+  });
+}
+
+/**
+ * A session has ended, and its process exits by itself: call it last, before `closeSession` lets its directories go. One
+ * that is cut short or killed leaves no such line (roost-api, "A child ends with its parent").
+ *
+ * @param exitStatus `canceled` where it was ended, or its task was, in the middle of that task; `ok` else
+ */
+export function traceSessionEnd(session: TracedSession, exitStatus: SessionExitStatus): void {
+  createTrace(session)({ event: "session_end", exit_status: exitStatus });
 }
 
 /** A child is ready: its delegation has begun. */
@@ -126,15 +181,4 @@ export function traceUnreadable(session: TracedSession, given: unknown, why: str
     outcome: "refused",
     reason: why,
   });
-}
-
-/** One write, as a rule: whoever else appends to the file comes before or after it. */
-function appendWhole(path: string, bytes: Uint8Array): void {
-  const descriptor = openSync(path, APPEND, 0o600);
-  try {
-    if (!fstatSync(descriptor).isFile()) throw new Error("it is not a regular file");
-    for (let rest = bytes; rest.length > 0; ) rest = rest.subarray(writeSync(descriptor, rest));
-  } finally {
-    closeSync(descriptor);
-  }
 }

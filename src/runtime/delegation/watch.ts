@@ -163,7 +163,7 @@ export function durationOf({ session, child }: Measured): number {
 export function recordOf(watching: Measured & Pick<Watching, "identity">): CompletionRecord | undefined {
   const { child, identity } = watching;
   return child.records.ok
-    ? readRecord(child.records.value.descriptor, identity, durationOf(watching))
+    ? readRecord(child.records.value.descriptor, identity, durationOf(watching), child.secrets)
     : undefined;
 }
 
@@ -281,6 +281,7 @@ async function reported(watching: Watching, verdict: Verdict): Promise<ClosedDel
   const answer = await readAnswer(child.records.value.descriptor, {
     runtime: session.directories.runtime.descriptor,
     delegationId: identity.delegationId,
+    secrets: child.secrets,
   });
   const { status, durationMs, detail } = { ...record, ...(verdict.detail && { detail: verdict.detail }) };
   return {

@@ -1,8 +1,16 @@
-/** The records directory that a child reports on its readiness line. */
+/**
+ * The records directory of a child: where it must be, found and held.
+ *
+ * The parent knows it without being told: it follows from the home, the child's work folder, which is fresh, and the
+ * session that the child goes by. What the child reports is compared with that and not gone by.
+ */
 
-import { isAbsolute, join } from "node:path";
-import { close, describeError, encodeName, statusOf } from "../posix.ts";
+import { join, resolve } from "node:path";
+import { printable } from "../../printable.ts";
+import { close, type Descriptor, describeError, encodeName, statusOf } from "../posix.ts";
+import { redactSaid } from "../redaction.ts";
 import { fault, ok, type Result } from "../result.ts";
+import type { Secret } from "../secret.ts";
 import { type HeldDirectory, holdDirectory } from "../tree/held.ts";
 import { openDescendant } from "../tree/own.ts";
 
@@ -10,43 +18,84 @@ const RECORDS = [".murmur", "records"];
 /** Characters of a path that a fault quotes. */
 const QUOTED = 512;
 
-/**
- * Takes hold of the directory: it must lie beneath `~/.murmur/records`, end in the child's session id, be reached
- * without a link, and be this user's. A child whose directory is refused left no record and no result to be read.
- *
- * @param home the resolved home directory
- * @param reported `records_dir`, absent where the child reported none
- * @returns the fault is one sentence
- */
-export function holdChildRecords(
-  home: HeldDirectory,
-  reported: string | undefined,
-  sessionId: string,
-): Result<HeldDirectory, string> {
-  if (reported === undefined || reported === "") return fault("the child reported no records directory");
-  // As a string of JSON, and cut: these are the child's own bytes, which may be anything.
-  const quoted = JSON.stringify(reported.slice(0, QUOTED));
-  const refused = (why: string) => fault(`the records directory that the child reported, ${quoted}, ${why}`);
-  const steps = stepsBeneath(home.path, reported);
-  if (!steps) return refused(`is not one beneath ${join(home.path, ...RECORDS)}`);
-  if (steps.at(-1) !== sessionId) return refused("does not end in the child's session id");
-  const names = [...RECORDS, ...steps];
+/** What a child's records directory follows from. */
+export interface ChildRecordsOf {
+  /** The home as it is resolved. */
+  readonly home: HeldDirectory;
+  /** The home as its variable has it, which the child has too. */
+  readonly homeAsGiven: string | undefined;
+  /** The child's work folder, as it was handed to the child: absolute and resolved. */
+  readonly workdir: string;
+  /** The session that the child reported, one entry's name. */
+  readonly sessionId: string;
+  /** `records_dir`, absent where the child reported none. */
+  readonly reported: string | undefined;
+  /** What no fault may show of the report. */
+  readonly secrets: readonly Secret[];
+}
+
+export interface ChildRecords {
+  /** The directory, held. The fault is one sentence: there is no record and no result to be read. */
+  readonly found: Result<HeldDirectory, string>;
+  /** Once the child has ended: a directory that was not there yet may be now. */
+  lookAgain(): void;
+  /** Lets it go, and looks no further. */
+  close(): void;
+}
+
+/** Looks for the directory. Where the child named another one than its own, nothing is ever opened. */
+export function findChildRecords(of: ChildRecordsOf): ChildRecords {
+  const refused = whyNotItsOwn(of);
+  let found = refused === undefined ? holdOwn(of) : fault(refused);
+  let looking = refused === undefined;
+  return {
+    get found() {
+      return found;
+    },
+    lookAgain() {
+      if (looking && !found.ok) found = holdOwn(of);
+    },
+    close() {
+      looking = false;
+      if (found.ok) found.value.close();
+    },
+  };
+}
+
+function whyNotItsOwn({ home, homeAsGiven, workdir, sessionId, reported, secrets }: ChildRecordsOf) {
+  if (reported === undefined || reported === "") return "the child reported no records directory";
+  const homes = homeAsGiven === undefined ? [] : [homeAsGiven.replace(/\/+$/, ""), resolve(homeAsGiven)];
+  const own = namesOf(workdir, sessionId).join("/");
+  if ([home.path, ...homes].some((one) => reported === `${one === "/" ? "" : one}/${own}`)) return undefined;
+  // As a string of JSON, and cut: these are the child's own characters, which may be anything.
+  const quoted = JSON.stringify(redactSaid(reported, secrets).slice(0, QUOTED));
+  return printable(
+    `the records directory that the child reported, ${quoted}, is not its own, ${join(home.path, own)}`,
+  );
+}
+
+/** From the home down. */
+function namesOf(workdir: string, sessionId: string): string[] {
+  return [...RECORDS, ...workdir.split("/").filter((name) => name !== ""), sessionId];
+}
+
+/** The directory, reached without a link, and this user's. */
+function holdOwn({ home, workdir, sessionId }: ChildRecordsOf): Result<HeldDirectory, string> {
+  const names = namesOf(workdir, sessionId);
+  const path = join(home.path, ...names);
   const opened = openDescendant(home.descriptor, names.map(encodeName));
   if (!opened.ok) {
     const { step, errno } = opened.fault;
-    return refused(`could not be opened at ${JSON.stringify(names[step])}: ${describeError(errno)}`);
+    return fault(
+      `the child's records directory, ${path}, could not be opened at ${JSON.stringify(names[step])}: ${describeError(errno)}`,
+    );
   }
-  const status = statusOf(opened.value);
-  if (status.ok && status.value.owner === process.geteuid?.())
-    return ok(holdDirectory(reported, opened.value));
+  if (isOwn(opened.value)) return ok(holdDirectory(path, opened.value));
   close(opened.value);
-  return refused("belongs to another user");
+  return fault(`the child's records directory, ${path}, belongs to another user`);
 }
 
-/** The names from `~/.murmur/records` down to `path`; `undefined` where it does not lie beneath, or is not plain. */
-function stepsBeneath(home: string, path: string): string[] | undefined {
-  const prefix = `${join(home, ...RECORDS)}/`;
-  if (!isAbsolute(path) || !path.startsWith(prefix)) return undefined;
-  const steps = path.slice(prefix.length).split("/");
-  return steps.every((step) => step !== "" && step !== "." && step !== "..") ? steps : undefined;
+function isOwn(directory: Descriptor): boolean {
+  const status = statusOf(directory);
+  return status.ok && status.value.owner === process.geteuid?.();
 }

@@ -6,6 +6,7 @@
  */
 
 import { resolve } from "node:path";
+import { printable } from "../../printable.ts";
 import { bareName } from "../../registry/artifact-name.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
 import { within } from "../clock.ts";
@@ -21,7 +22,7 @@ import type { RegisteredSession } from "../session/session.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
 import { CHILD_LIFELINE, type ChildProcess, describeExit, startProcess } from "./child-process.ts";
-import { holdChildRecords } from "./child-records.ts";
+import { findChildRecords } from "./child-records.ts";
 import { endAll } from "./ending.ts";
 import type { LaunchFailureCause, LaunchOutcome, LaunchRequest } from "./outcome.ts";
 
@@ -183,16 +184,25 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
     const { cause, message } = readiness.fault;
     // Of a child that was given up there is nothing to explain: the end of its pipe is not waited for.
     const lines = cause === "canceled" ? [] : await process.lastStderrLines();
-    const words = lines.length === 0 ? "" : `\nlast lines of its standard error:\n${lines.join("\n")}`;
     folder.close();
     return {
       kind: "failed",
-      failure: { cause, message: `${message}${words}`, started: { delegationId, workdir: folder.path } },
+      failure: { cause, message, lastLines: lines, started: { delegationId, workdir: folder.path } },
     };
   }
   const { sessionId, door, operatorToken, recordsDirectory } = readiness.value;
-  const records = holdChildRecords(session.directories.home, recordsDirectory, sessionId);
-  process.share(operatorToken ? [operatorToken] : []);
+  const own = operatorToken ? [operatorToken] : [];
+  const secrets = [launch.approval.approval, ...own];
+  const records = findChildRecords({
+    home: session.directories.home,
+    homeAsGiven: session.environment.HOME,
+    workdir: folder.path,
+    sessionId,
+    reported: recordsDirectory,
+    secrets,
+  });
+  void process.exited.then(records.lookAgain);
+  process.share(own);
   return {
     kind: "launched",
     child: {
@@ -202,8 +212,11 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
       sessionId,
       door,
       operatorToken,
+      secrets,
       workdir: folder,
-      records,
+      get records() {
+        return records.found;
+      },
       copy,
       pid: process.pid,
       readyAt: session.clock.elapsed(),
@@ -212,7 +225,7 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
       signal: process.signal,
       release() {
         folder.close();
-        if (records.ok) records.value.close();
+        records.close();
       },
     },
   };
@@ -241,7 +254,7 @@ async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Re
     const how = exit === "late" ? "it closed its standard output" : `it ended (${describeExit(exit.value)})`;
     return fault(failed("ended", asked, `${how} without a first line`));
   }
-  const readiness = parseReadiness(first.value.text);
+  const readiness = parseReadiness(first.value.text, launch.approval.approval);
   if (!readiness.ok) {
     return fault(failed(readiness.fault.kind, asked, `its first line ${readiness.fault.why}`));
   }
@@ -251,7 +264,8 @@ async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Re
 }
 
 function failed(cause: LaunchFailureCause, asked: LaunchRequest, why: string): Failed {
-  return { cause, message: `could not launch ${asked.name}@${asked.version}: ${why}` };
+  // What a store or a system says of itself may quote anything.
+  return { cause, message: printable(`could not launch ${asked.name}@${asked.version}: ${why}`) };
 }
 
 function canceled(asked: LaunchRequest): Failed {

@@ -54,8 +54,10 @@ export type LaunchFailureCause =
 
 export interface LaunchFailure {
   readonly cause: LaunchFailureCause;
-  /** Names what failed and where; holds no token. */
+  /** Names what failed and where, in the launcher's own words; holds no token and nothing that the child said. */
   readonly message: string;
+  /** What the child wrote last to its standard error, at most 20 lines, redacted and escaped: its own words. */
+  readonly lastLines?: readonly string[];
   /** Where a process had been started: its delegation, and the work folder that is kept. */
   readonly started?: { readonly delegationId: string; readonly workdir: string };
 }
@@ -71,9 +73,14 @@ export interface LaunchedChild {
   readonly door: DoorUrl | undefined;
   /** The bearer token of that door, where it has one. */
   readonly operatorToken: Secret | undefined;
+  /** The tokens of this launch, its approval and the child's own: nothing that the child says may show them. */
+  readonly secrets: readonly Secret[];
   /** The child's work folder; held until `release`. */
   readonly workdir: HeldDirectory;
-  /** The child's own records directory, held until `release`; the fault says why no record can be read. */
+  /**
+   * The child's own records directory, held until `release`; the fault says why no record can be read. One that was
+   * not there when the child was ready is looked for again when it has ended.
+   */
   readonly records: Result<HeldDirectory, string>;
   /** What the folder started with, where the parent's was copied into it. */
   readonly copy: WorkdirSnapshot | undefined;

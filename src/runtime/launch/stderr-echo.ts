@@ -1,7 +1,8 @@
 /** A child's standard error: echoed line by line, its last lines remembered, no token in either. */
 
 import { printable } from "../../printable.ts";
-import { partialSecret, REDACTED, redact, type Secret } from "../secret.ts";
+import { partialSecret, redactSaid } from "../redaction.ts";
+import { REDACTED, type Secret } from "../secret.ts";
 
 /** A longer line is cut, in bytes. */
 const MAX_LINE = 8 * 1024;
@@ -95,7 +96,7 @@ function limit(text: string): RawLine {
 
 /** Redacted as bytes, then read as UTF-8 and escaped: no line moves a cursor or forges another line. */
 function show(line: RawLine, secrets: readonly Secret[]): string {
-  let text = redact(line.text.replace(/\r$/, ""), secrets);
+  let text = redactSaid(line.text.replace(/\r$/, ""), secrets);
   if (line.cut) {
     const part = partialSecret(text, secrets);
     if (part > 0) text = `${text.slice(0, -part)}${REDACTED}`;

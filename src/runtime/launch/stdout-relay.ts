@@ -1,6 +1,8 @@
 /** A child's standard output: its first line is for the launcher, every further one is copied on. */
 
-import { partialSecret, redact, type Secret } from "../secret.ts";
+import { parseJsonObject } from "../json.ts";
+import { partialSecret, redactSaid } from "../redaction.ts";
+import type { Secret } from "../secret.ts";
 
 /** A longer first line is none, in bytes. */
 const MAX_FIRST_LINE = 256 * 1024;
@@ -10,7 +12,7 @@ const MAX_PENDING = 1024 * 1024;
 export type FirstLine =
   | { readonly kind: "line"; readonly text: string }
   | { readonly kind: "too-long" }
-  /** The pipe ended before a line feed. */
+  /** The pipe ended before a line feed, and what came before it is no whole line either: no JSON object. */
   | { readonly kind: "none" };
 
 export interface StdoutRelay {
@@ -34,12 +36,15 @@ export function createStdoutRelay(write: (bytes: Uint8Array) => Promise<void>): 
   const pass = async (text: string, last: boolean) => {
     const secrets = await chosen;
     if (secrets === "discard") return;
+    // Only what is new is searched: a line that comes byte by byte costs no more than one that comes at once.
+    const end = text.lastIndexOf("\n");
+    let whole = end < 0 ? 0 : pending.length + end + 1;
     pending += text;
-    let whole = last ? pending.length : pending.lastIndexOf("\n") + 1;
+    if (last) whole = pending.length;
     if (whole === 0 && pending.length > MAX_PENDING) whole = pending.length - partialSecret(pending, secrets);
     const ready = pending.slice(0, whole);
     pending = pending.slice(whole);
-    if (ready !== "") await write(Buffer.from(redact(ready, secrets), "latin1"));
+    if (ready !== "") await write(Buffer.from(redactSaid(ready, secrets), "latin1"));
   };
 
   return {
@@ -47,8 +52,9 @@ export function createStdoutRelay(write: (bytes: Uint8Array) => Promise<void>): 
     async write(chunk) {
       const text = Buffer.from(chunk).toString("latin1");
       if (first === undefined) return pass(text, false);
+      const inText = text.indexOf("\n");
+      const end = inText < 0 ? -1 : first.length + inText;
       first += text;
-      const end = first.indexOf("\n");
       if (end < 0 && first.length <= MAX_FIRST_LINE) return;
       const tooLong = end < 0 || end > MAX_FIRST_LINE;
       const line = Buffer.from(first.slice(0, end), "latin1").toString("utf8");
@@ -58,7 +64,8 @@ export function createStdoutRelay(write: (bytes: Uint8Array) => Promise<void>): 
       if (rest !== "") await pass(rest, false);
     },
     async end() {
-      settleFirst({ kind: "none" });
+      const unended = Buffer.from(first ?? "", "latin1").toString("utf8");
+      settleFirst(parseJsonObject(unended) ? { kind: "line", text: unended } : { kind: "none" });
       if (first === undefined) await pass("", true);
     },
     copy: choose,

@@ -21,12 +21,19 @@ export interface HeldLifeline {
 export function holdLifeline(environment: Environment): Result<HeldLifeline | undefined, StartRefusal> {
   const text = environment.MURMUR_SPAWNER_LIFELINE?.trim() ?? "";
   if (text === "") return ok(undefined);
-  const descriptor = /^\d{1,9}$/.test(text) ? Number(text) : -1;
-  if (descriptor < 3) return refused("it is not a number of 3 or above");
-  const why = whyNoReadEnd(descriptor);
-  if (why) return refused(`descriptor ${descriptor} ${why}`);
+  const end = readEndIn(text);
+  if (!end.ok) return refused(end.fault);
+  const descriptor = end.value;
   if (!setCloseOnExec(descriptor).ok) return refused(`descriptor ${descriptor} cannot be made close-on-exec`);
   return ok({ ended: endOf(descriptor) });
+}
+
+/** The number of an open pipe's read end, 3 or above. The fault is a phrase: `descriptor 7 is not open`. */
+export function readEndIn(text: string): Result<number, string> {
+  const descriptor = /^\d{1,9}$/.test(text) ? Number(text) : -1;
+  if (descriptor < 3) return fault("it is not a number of 3 or above");
+  const why = whyNoReadEnd(descriptor);
+  return why === undefined ? ok(descriptor) : fault(`descriptor ${descriptor} ${why}`);
 }
 
 function refused(why: string): Result<never, StartRefusal> {

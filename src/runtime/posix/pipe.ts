@@ -2,7 +2,7 @@
 
 import { ok } from "../result.ts";
 import { type Descriptor, done, libc, linux, type Posix } from "./libc.ts";
-import { F_GETFL, FIOCLEX, MACOS, O_ACCMODE, O_CLOEXEC, O_RDONLY } from "./platform.ts";
+import { F_GETFL, FIOCLEX, MACOS, O_ACCMODE, O_CLOEXEC, O_PATH, O_RDONLY, O_WRONLY } from "./platform.ts";
 
 /** A pipe, close-on-exec on both ends. Linux makes it so at once; macOS a moment after. */
 export function openPipe(): Posix<{ readonly readEnd: Descriptor; readonly writeEnd: Descriptor }> {
@@ -20,6 +20,13 @@ export function openPipe(): Posix<{ readonly readEnd: Descriptor; readonly write
 /** No program started from now on inherits `descriptor`. */
 export function setCloseOnExec(descriptor: Descriptor): Posix<void> {
   return done(libc.ioctl(descriptor, FIOCLEX, 0));
+}
+
+/** Whether a descriptor was opened so that it can be read. */
+export function isReadable(descriptor: Descriptor): boolean {
+  const flags = libc.fcntl(descriptor, F_GETFL);
+  const isHeldOnly = !MACOS && (flags & O_PATH) !== 0;
+  return flags >= 0 && !isHeldOnly && (flags & O_ACCMODE) !== O_WRONLY;
 }
 
 /** Whether a descriptor was opened for reading and nothing else. */

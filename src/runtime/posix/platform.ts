@@ -12,6 +12,8 @@ export const LIBC = MACOS ? "libSystem.B.dylib" : "libc.so.6";
 /** Open flags. Linux on arm64 numbers two of them otherwise than Linux on x64. */
 export const O_RDONLY = 0;
 export const O_WRONLY = 1;
+export const O_RDWR = 2;
+export const O_APPEND = MACOS ? 0x8 : 0x400;
 export const O_NONBLOCK = MACOS ? 0x4 : 0x800;
 export const O_NOFOLLOW = MACOS ? 0x100 : ARM64 ? 0x8000 : 0x2_0000;
 export const O_DIRECTORY = MACOS ? 0x10_0000 : ARM64 ? 0x4000 : 0x1_0000;

@@ -1,13 +1,15 @@
 /** A session's diagnostics: standard error, and its own log once nobody reads that any more. */
 
-import { closeSync, constants, mkdirSync, openSync, writeSync } from "node:fs";
-import { join } from "node:path";
+import { printable } from "../../printable.ts";
 import type { HeldLifeline } from "../lifeline/child.ts";
 import type { Output } from "../output.ts";
+import { close } from "../posix.ts";
+import { redactSaid } from "../redaction.ts";
+import { appendLine } from "../tree/appended-file.ts";
+import type { HeldDirectory } from "../tree/held.ts";
+import { ensureDirectoryAt } from "../tree/replaced-file.ts";
 
-const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
-
-/** Says one line. Never throws, and never waits. */
+/** Says one line: no token of the daemon's is in it, and what cannot be seen is escaped. Never throws, and never waits. */
 export type Diagnose = (line: string) => void;
 
 /**
@@ -16,24 +18,20 @@ export type Diagnose = (line: string) => void;
  */
 export function createDiagnostics(
   output: Output,
-  recordsDirectory: string,
-  lifeline: HeldLifeline | undefined,
+  records: Pick<HeldDirectory, "descriptor">,
+  lifeline: Pick<HeldLifeline, "ended"> | undefined,
 ): Diagnose {
   let read = true;
   void lifeline?.ended.then(() => {
     read = false;
   });
   return (line) => {
-    const text = `${line.replaceAll("\n", " ")}\n`;
-    if (read) return void output.stderr(Buffer.from(text));
-    const logs = join(recordsDirectory, "logs");
-    try {
-      mkdirSync(logs, { recursive: true, mode: 0o700 });
-      const log = openSync(join(logs, "bootstrap.log"), O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
-      writeSync(log, text);
-      closeSync(log);
-    } catch {
-      // The folder was removed: there is nobody left to tell.
-    }
+    const bytes = Buffer.from(`${printable(redactSaid(line.replaceAll("\n", " "), []))}\n`);
+    if (read) return void output.stderr(bytes);
+    // Where the folder cannot be written to there is nobody left to tell.
+    const logs = ensureDirectoryAt(records.descriptor, "logs");
+    if (!logs.ok) return;
+    appendLine(logs.value, "bootstrap.log", bytes);
+    close(logs.value);
   };
 }

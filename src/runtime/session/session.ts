@@ -4,11 +4,13 @@
  */
 
 import type { Outcome } from "../../api/schemas.ts";
+import { printable } from "../../printable.ts";
 import { type DoorUrl, parseRoostUrl } from "../addresses.ts";
 import { createRoostClient, type RoostClient, refusalSentence } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { parseRunArguments, type RunArguments } from "../contract/arguments.ts";
 import { type Environment, type FormationId, readFormationId } from "../contract/environment.ts";
+import { checkFormationEnds } from "../contract/formation-ends.ts";
 import { formatReadiness } from "../contract/readiness.ts";
 import { parseSpawnerHandle, type SpawnerHandle } from "../contract/spawner-handle.ts";
 import { createSessionDirectories, openHome, type SessionDirectories } from "../directories.ts";
@@ -93,6 +95,8 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
 
   const formationId = readFormationId(environment);
   if (!formationId.ok) return formationId;
+  const ends = checkFormationEnds(environment, formationId.value);
+  if (!ends.ok) return ends;
   const spawner = parseSpawnerHandle(environment.MURMUR_SPAWNER);
   if (!spawner.ok) return spawner;
   const lifeline = holdLifeline(environment);
@@ -102,7 +106,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
   home.value.close();
   const store = artifactStore(home.value.path);
   const packed = await store.resolve(run);
-  if (!packed.ok) return fault({ code: "E-MAN-003", message: packed.fault });
+  if (!packed.ok) return fault({ code: "E-MAN-003", message: printable(packed.fault) });
   const { manifest } = packed.value;
 
   const id = newId("ses");
@@ -133,7 +137,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
     environment,
     output,
     clock,
-    diagnose: createDiagnostics(output, directories.value.records.path, lifeline.value),
+    diagnose: createDiagnostics(output, directories.value.records, lifeline.value),
   });
 }
 
@@ -166,7 +170,7 @@ async function registerWhereNeeded(
 }
 
 function notRegistered(run: RunArguments, why: string): StartRefusal {
-  return { code: "E-RUN-019", message: `${run.name}@${run.version} could not register: ${why}` };
+  return { code: "E-RUN-019", message: `${run.name}@${run.version} could not register: ${printable(why)}` };
 }
 
 /**

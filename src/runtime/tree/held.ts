@@ -6,18 +6,20 @@ import { ok } from "../result.ts";
 export interface HeldDirectory {
   /** Absolute, as it was when the directory was opened; to be shown and handed on, never to be opened again. */
   readonly path: string;
-  /** Open for as long as the directory is held. */
+  /** Open for as long as the directory is held; then -1, which is no descriptor's number. */
   readonly descriptor: Descriptor;
   /** Lets it go; a second call does nothing. */
   close(): void;
 }
 
-/** A number closed twice may by then be another's. */
+/** A number that was closed may by then be another's: it is closed once, and not given out afterwards. */
 export function holdDirectory(path: string, descriptor: Descriptor): HeldDirectory {
   let held = true;
   return {
     path,
-    descriptor,
+    get descriptor() {
+      return held ? descriptor : -1;
+    },
     close() {
       if (held) close(descriptor);
       held = false;

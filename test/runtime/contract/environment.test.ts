@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { parseDoorUrl } from "../../../src/runtime/addresses.ts";
+import { addressOf, parseDoorUrl } from "../../../src/runtime/addresses.ts";
 import {
   type ChildEnvironment,
   childEnvironment,
@@ -7,7 +7,9 @@ import {
   delegationTimeoutSecs,
   readFormationId,
 } from "../../../src/runtime/contract/environment.ts";
+import { formatReadiness, parseReadiness } from "../../../src/runtime/contract/readiness.ts";
 import { formatSpawnerHandle, parseSpawnerHandle } from "../../../src/runtime/contract/spawner-handle.ts";
+import { Secret } from "../../../src/runtime/secret.ts";
 
 const door = parseDoorUrl("http://127.0.0.1:41000");
 const formation = readFormationId({ MURMUR_FORMATION_ID: `frm_${"0".repeat(32)}` });
@@ -140,15 +142,37 @@ describe("MURMUR_SPAWNER", () => {
   });
 });
 
-test.each(["http://127.0.0.1:1", "http://127.9.8.7:65535", "http://[::1]:80/"])("%s is a door", (text) => {
-  expect(parseDoorUrl(text)).toBeDefined();
+test.each([
+  ["http://127.0.0.1:1", "127.0.0.1:1"],
+  ["http://127.9.8.7:65535", "127.9.8.7:65535"],
+  ["http://[::1]:80/", "[::1]:80"],
+  ["http://127.0.0.1:80", "127.0.0.1:80"],
+])("%s is a door, and is named with its port", (text, address) => {
+  const parsed = parseDoorUrl(text);
+  if (!parsed) throw new Error("it is none");
+  expect(addressOf(parsed)).toBe(address);
+  const report = { sessionId: "ses_1", name: "a", version: "1", workdir: "/w", recordsDirectory: "/r" };
+  const line = formatReadiness({ ...report, door: parsed });
+  expect(JSON.parse(line).url).toBe(address);
+  const read = parseReadiness(line, new Secret("msa1.a.b"));
+  expect(read).toMatchObject({ ok: true, value: { door: parsed } });
+  expect(parseSpawnerHandle(formatSpawnerHandle({ ...handle, url: parsed }))).toMatchObject({
+    value: { url: parsed },
+  });
 });
 
 test.each([
   "http://127.0.0.1.example.com:1",
   "http://127.0.0.1:1@example.com",
   "http://0.0.0.0:1",
-  "http://169.254.169.254",
+  "http://169.254.169.254:80",
+  "http://127.0.0.1",
+  "http://127.0.0.1:",
+  "http://127.0.0.1:0",
+  "http://127.0.0.1:00",
+  "http://127.0.0.1:65536",
+  "http://[::1]",
+  "http://[::1]:0/",
   "http://[::ffff:127.0.0.1]:1",
   "https://127.0.0.1:1",
   "http://127.0.0.1:1/admin",
@@ -156,6 +180,24 @@ test.each([
   "http://127.0.0.1:1#x",
 ])("%s is no door", (text) => {
   expect(parseDoorUrl(text)).toBeUndefined();
+});
+
+test("a session_id that shows a token is none", () => {
+  const approval = new Secret(`msa1.${"eyJ2IjoxLCJ4".repeat(6)}.${"Q".repeat(43)}`);
+  const operator = "operator-token-0123456789abcdef";
+  const said = (session_id: string, more: object = {}) =>
+    parseReadiness(JSON.stringify({ session_id, url: "", ...more }), approval);
+  const tokens = { tokens: { operator } };
+  for (const shown of [
+    said("msc1.eyJ2.bWFj"),
+    said(approval.reveal().slice(0, 60)),
+    said(`x${approval.reveal().slice(20, 40)}`),
+    said(operator, tokens),
+    said(`ses_${operator.slice(3, 25)}`, tokens),
+  ]) {
+    expect(shown).toMatchObject({ ok: false, fault: { kind: "no-session-id" } });
+  }
+  expect(said("ses_1", { tokens: { operator: "s" } }).ok).toBe(true);
 });
 
 test("a formation id is frm_ and 32 lowercase hex digits", () => {

@@ -136,7 +136,7 @@ describe("a script in a step", () => {
     [
       "a record of an error, whatever its status",
       [records("error"), says("")],
-      `the run of ${WORKER} ended error: its own words`,
+      `the run of ${WORKER} ended error\nits detail:\n<untrusted-content source=delegation:worker>\nits own words\n</untrusted-content>`,
       { status: "error", detail: "its own words" },
     ],
   ])("has failed with %s", async (_, lines, text, recorded) => {
@@ -144,7 +144,8 @@ describe("a script in a step", () => {
     expect(outcome).toEqual({
       kind: "failed",
       text,
-      sentence: `capsule step ${WORKER} (bound: 600s) failed: ${text}`,
+      // A line of a log holds the launcher's words alone.
+      sentence: `capsule step ${WORKER} (bound: 600s) failed: ${text.split("\n")[0]}`,
     });
     const { close, record } = traced();
     expect(close).toMatchObject({ outcome: "failed", reason: text });

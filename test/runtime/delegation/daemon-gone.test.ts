@@ -59,7 +59,7 @@ test("a launch that was granted fails, with the child's reason, and leaves an em
     version: "0.1.0",
     status: "failed",
     output: expect.stringMatching(
-      /^could not launch local\/worker@0\.1\.0: it ended \(exit status: 1\) without a first line\nlast lines of its standard error:\n/,
+      /^could not launch local\/worker@0\.1\.0: it ended \(exit status: 1\) without a first line\nlast lines of its standard error:\n<untrusted-content source=delegation:worker>\n[^<]*\n<\/untrusted-content>$/,
     ),
   });
   expect(object.output).toContain("E-RUN-019");

@@ -134,7 +134,11 @@ test("two doors on one application do not take each other's place", async () => 
   const other = createCompletionDoor("ses_there");
   const both = new Elysia().use(completionPlugin(other)).use(completionPlugin(door));
   const response = await both.handle(
-    new Request(url, { method: "POST", headers: completion("dlg_awaited"), body: JSON.stringify(request) }),
+    new Request(url, {
+      method: "POST",
+      headers: { ...completion("dlg_awaited"), host: "127.0.0.1" },
+      body: JSON.stringify(request),
+    }),
   );
   expect(await response.json()).toMatchObject({ error: { code: -31001 } });
 });

@@ -28,13 +28,13 @@ beforeEach(() => {
 
 const call = { capsule: "worker", version: "0.1.0", task: "x" };
 
-function recordOf(place: (start: Record<string, unknown>) => string) {
+function recordOf() {
   const [start, close] = host.trace();
   if (!start || !close) throw new Error("it did not start, or was not closed");
   const path = join(
     host.world.home,
     ".murmur/records",
-    place(start),
+    String(start.child_workdir),
     String(start.child_session_id),
     "completion.json",
   );
@@ -54,7 +54,7 @@ test.each<[string, string[], object]>([
   const { kind, text } = await host.task({ session: { ...host.session, environment } }).call(call);
   expect(kind).toBe("failed");
   expect(JSON.parse(text).output).toContain("it ended before, exit status: 3");
-  const { close, record } = recordOf(() => "shell");
+  const { close, record } = recordOf();
   expect(close.outcome).toBe("failed");
   expect(record).toMatchObject(recorded);
 });
@@ -63,7 +63,7 @@ test("one that was ended is its launcher's to record, whatever it says of itself
   const deliver = async () => ({ ok: false, fault: "it rejected the task" }) as const;
   expect((await host.task({ deliver }).call(call)).kind).toBe("failed");
   expect(processesOf(host.session.id)).toEqual([]);
-  const { record } = recordOf((start) => String(start.child_workdir));
+  const { record } = recordOf();
   expect(record).toMatchObject({
     status: "terminated",
     reported_by: "launcher",

@@ -40,7 +40,7 @@ describe("a child that never holds its task", () => {
     await turns();
     const { text } = await calling;
     expect(JSON.parse(text).output).toBe(
-      "worker@0.1.0 did not take its task: it ended before, exit status: 1\na last line",
+      "worker@0.1.0 did not take its task: it ended before, exit status: 1\nlast lines of its standard error:\n<untrusted-content source=delegation:worker>\na last line\n</untrusted-content>",
     );
     expect(child.record()).toMatchObject({ status: "crashed", detail: "exit status: 1\na last line" });
     expect(child.signals).toEqual([]);

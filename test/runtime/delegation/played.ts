@@ -66,6 +66,7 @@ export function playedTask(
   mkdirSync(join(root, "runtime"), { recursive: true });
   const clock = manualClock();
   const runtime = hold(join(root, "runtime"));
+  const parentRecords = hold(root);
   const door = createCompletionDoor("ses_parent");
   const diagnosed: string[] = [];
   const session = {
@@ -73,7 +74,7 @@ export function playedTask(
     clock,
     environment,
     manifest: { delegationDeadlineSecs: deadlineSecs },
-    directories: { records: { path: root }, runtime: { descriptor: runtime } },
+    directories: { records: { path: root, descriptor: parentRecords }, runtime: { descriptor: runtime } },
     delegateTask: { capsules: new Map([["worker", coordinates("local/worker").name]]) },
     diagnose: (line: string) => diagnosed.push(line),
   } as unknown as DelegatingSession;
@@ -131,6 +132,7 @@ export function playedTask(
         .map(({ outcome, reason }) => ({ outcome, reason })),
     remove() {
       holdDirectory(root, runtime).close();
+      holdDirectory(root, parentRecords).close();
       rmSync(root, { recursive: true });
     },
   };
@@ -183,6 +185,7 @@ function playedChild(root: string, index: number, { onSignal, launched: more = {
       sessionId,
       door: doorUrl,
       operatorToken: undefined,
+      secrets: [],
       workdir,
       records: { ok: true, value: records },
       copy: undefined,

@@ -4,8 +4,10 @@ import { join } from "node:path";
 import type { CompletionRecord } from "../../../src/runtime/delegation/completion.ts";
 import { readRecord, writeRecord } from "../../../src/runtime/delegation/record-file.ts";
 import { close } from "../../../src/runtime/posix.ts";
+import { Secret } from "../../../src/runtime/secret.ts";
 import { hold, identity, scratch } from "./kit.ts";
 
+const TOKEN = new Secret("operator-token-0123456789abcdef");
 const record: CompletionRecord = {
   status: "ok",
   durationMs: 12,
@@ -22,7 +24,7 @@ async function written(
   const path = scratch();
   const held = hold(path);
   expect(await writeRecord(held, identity(), what)).toEqual({ ok: true, value: undefined });
-  const read = readRecord(held, identity(), 99);
+  const read = readRecord(held, identity(), 99, []);
   close(held);
   return { text: readFileSync(join(path, "completion.json"), "utf8"), read, path };
 }
@@ -54,9 +56,9 @@ describe("completion.json", () => {
     writeFileSync(elsewhere, "untouched");
     symlinkSync(elsewhere, join(path, "completion.json"));
     const held = hold(path);
-    expect(readRecord(held, identity(), 0)).toBeUndefined();
+    expect(readRecord(held, identity(), 0, [])).toBeUndefined();
     expect((await writeRecord(held, identity(), record)).ok).toBe(true);
-    expect(readRecord(held, identity(), 0)?.status).toBe("ok");
+    expect(readRecord(held, identity(), 0, [])?.status).toBe("ok");
     close(held);
     expect(readFileSync(elsewhere, "utf8")).toBe("untouched");
   });
@@ -85,7 +87,25 @@ describe("completion.json", () => {
       typeof what === "string" ? what : JSON.stringify({ ...whole, ...what }),
     );
     const held = hold(path);
-    expect(readRecord(held, identity(), 0)).toBeUndefined();
+    expect(readRecord(held, identity(), 0, [])).toBeUndefined();
+    close(held);
+  });
+
+  test("has no token in any word", () => {
+    const path = scratch();
+    const said = `it is ${TOKEN.reveal()}, or msc1.eyJ.x, or ${TOKEN.reveal().slice(3, 23)}`;
+    const record = { delegation_id: "dlg_0193", session_id: "ses_0193", status: "error", duration_ms: 1 };
+    writeFileSync(
+      join(path, "completion.json"),
+      JSON.stringify({ ...record, detail: said, result_path: said, delivery_error: said }),
+    );
+    const held = hold(path);
+    const shown = "it is <redacted>, or <redacted>, or <redacted>";
+    expect(readRecord(held, identity(), 0, [TOKEN])).toMatchObject({
+      detail: shown,
+      resultPath: shown,
+      deliveryError: shown,
+    });
     close(held);
   });
 
@@ -102,7 +122,7 @@ describe("completion.json", () => {
       JSON.stringify({ ...forged, workdir: "/etc", capsule_name: "king", detail: "x".repeat(2_001) }),
     );
     const held = hold(path);
-    expect(readRecord(held, identity(), 77)).toEqual({
+    expect(readRecord(held, identity(), 77, [TOKEN])).toEqual({
       ...record,
       status: "error",
       durationMs: 77,

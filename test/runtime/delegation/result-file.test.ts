@@ -11,6 +11,7 @@ import {
 import { join } from "node:path";
 import { MAX_KEPT_BYTES, readAnswer } from "../../../src/runtime/delegation/result-file.ts";
 import { close } from "../../../src/runtime/posix.ts";
+import { Secret } from "../../../src/runtime/secret.ts";
 import { openDescriptors } from "../world.ts";
 import { hold, scratch } from "./kit.ts";
 
@@ -28,7 +29,11 @@ async function answerOf({ child, runtime }: { child: string; runtime: string }) 
   const before = openDescriptors();
   const held = hold(child);
   const parents = hold(runtime);
-  const answer = await readAnswer(held, { runtime: parents, delegationId: "dlg_1" });
+  const answer = await readAnswer(held, {
+    runtime: parents,
+    delegationId: "dlg_1",
+    secrets: [APPROVAL, OPERATOR],
+  });
   close(held);
   close(parents);
   expect(openDescriptors()).toBeLessThanOrEqual(before);
@@ -36,6 +41,8 @@ async function answerOf({ child, runtime }: { child: string; runtime: string }) 
 }
 
 const LIMIT = 65_536;
+const APPROVAL = new Secret(`msa1.${"eyJ2IjoxLCJ4".repeat(6)}.${"Q".repeat(43)}`);
+const OPERATOR = new Secret("operator-token-0123456789abcdef");
 
 describe("an answer", () => {
   test.each([
@@ -100,6 +107,30 @@ describe("an answer", () => {
       .text();
     expect(end).toEndWith("\n[cut: this answer has 10737418240 bytes]\n");
   });
+
+  test("holds neither token of its launch, and is otherwise as it was left", async () => {
+    const at = places();
+    const [approval, operator] = [APPROVAL.reveal(), OPERATOR.reveal()];
+    const kept = `msc1.eyJ2.bWFj ${approval.slice(1)} operator-token \u200b\ufe0f\u001b[2J</untrusted-content>`;
+    writeFileSync(at.result, `é${approval} ${operator}${operator} ${kept}`);
+    expect(await answerOf(at)).toEqual({ kind: "whole", text: `é<redacted> <redacted><redacted> ${kept}` });
+  });
+
+  test.each([0, 1, 20, 30, 31])(
+    "shows nothing of a token that begins %i bytes before the cut",
+    async (before) => {
+      const at = places();
+      const tail = `${"m".repeat(300_000)}${APPROVAL.reveal()}op`;
+      writeFileSync(at.result, `${"x".repeat(LIMIT - before)}${OPERATOR.reveal()}${tail}`);
+      const answer = await answerOf(at);
+      if (answer.kind !== "cut") throw new Error(answer.kind);
+      expect(answer.text).toBe(`${"x".repeat(LIMIT - before)}${before > 0 ? "<redacted>" : ""}`);
+      expect(answer.kept).toEqual({ kind: "whole" });
+      expect(readFileSync(join(at.runtime, "delegations", "dlg_1.txt"), "utf8")).toBe(
+        `${"x".repeat(LIMIT - before)}<redacted>${"m".repeat(300_000)}<redacted>op`,
+      );
+    },
+  );
 
   test("that cannot be kept is shown nevertheless, with the reason", async () => {
     const at = places();

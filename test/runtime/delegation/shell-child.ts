@@ -18,7 +18,7 @@ export function writeChild(home: string, name: string, ...lines: readonly string
 export const PRELUDE = [
   "read -r approval",
   `delegation="\${MURMUR_SPAWNER##*delegation_id\\":\\"}"; delegation="\${delegation%%\\"*}"`,
-  `session="ses_\${delegation#dlg_}"; records="$HOME/.murmur/records/shell/$session"`,
+  `session="ses_\${delegation#dlg_}"; records="$HOME/.murmur/records$(pwd -P)/$session"`,
   'mkdir -p "$records/out"',
 ];
 

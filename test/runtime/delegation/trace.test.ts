@@ -1,40 +1,122 @@
 import { describe, expect, test } from "bun:test";
-import { existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createTrace } from "../../../src/runtime/index.ts";
+import { createTrace, traceSessionEnd, traceSessionStart } from "../../../src/runtime/index.ts";
+import { holdDirectory } from "../../../src/runtime/tree/held.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
-import { scratch } from "./kit.ts";
+import { openFiles } from "../../kit/folders.ts";
+import { coordinates } from "../parent.ts";
+import { hold, scratch } from "./kit.ts";
 
 function traced() {
   const path = scratch();
   const diagnosed: string[] = [];
-  const trace = createTrace({
+  const records = holdDirectory(path, hold(path));
+  const session = {
     id: "ses_1",
-    directories: { records: { path } },
+    directories: { records },
     clock: manualClock(1_700_000_000_000.5),
-    diagnose: (line) => diagnosed.push(line),
-  });
-  return { file: join(path, "trace.jsonl"), diagnosed, append: () => trace({ event: "spawner_ended" }) };
+    diagnose: (line: string) => void diagnosed.push(line),
+  };
+  const trace = createTrace(session);
+  return {
+    path,
+    file: join(path, "trace.jsonl"),
+    session,
+    records,
+    diagnosed,
+    trace,
+    append: () => trace({ event: "spawner_ended" }),
+  };
 }
+
+const LINE = '{"event":"spawner_ended","at_ms":1700000000000,"session_id":"ses_1"}\n';
 
 test("an event is one line, appended to what is there", () => {
   const { file, append, diagnosed } = traced();
+  const before = openFiles();
   append();
   append();
-  const line = '{"event":"spawner_ended","at_ms":1700000000000,"session_id":"ses_1"}\n';
-  expect(readFileSync(file, "utf8")).toBe(`${line}${line}`);
+  expect(readFileSync(file, "utf8")).toBe(`${LINE}${LINE}`);
   expect(diagnosed).toEqual([]);
+  expect(openFiles()).toBeLessThanOrEqual(before);
 });
 
-describe("what is no file of its own is said, and never waited for", () => {
-  const said = (why: string) => [`trace.jsonl could not be appended to: ${why}`];
+test("a line shows no token, and no character that cannot be seen", () => {
+  const { file, trace } = traced();
+  const reason = "it said msa1.eyJ2IjoxfQ.bWFj\u202e\u200b\n\\\u2028 😀 é";
+  trace({ event: "task_continued", task_id: reason, delegations: [reason] });
+  const [line = "", ...more] = readFileSync(file, "utf8").split("\n");
+  expect(more).toEqual([""]);
+  expect(line).toContain('"it said <redacted>\\u202e\\u200b\\n\\\\\\u2028 😀 é"');
+  const shown = reason.replace("msa1.eyJ2IjoxfQ.bWFj", "<redacted>");
+  expect(JSON.parse(line)).toMatchObject({ task_id: shown, delegations: [shown] });
+});
+
+test("a session's first and last line can be written by any runtime", () => {
+  const { file, session } = traced();
+  const run = { ...coordinates("local/worker"), parentWorkdir: { source: "/project", files: 2 } };
+  const definition = { name: "delegate-task", description: "", input_schema: {} };
+  traceSessionStart({ ...session, run, delegateTask: { definition } }, ["read-file"]);
+  traceSessionStart({ ...session, run: { ...run, parentWorkdir: undefined }, delegateTask: undefined });
+  traceSessionEnd(session, "canceled");
+  const own = { at_ms: 1_700_000_000_000, session_id: "ses_1" };
+  const start = { event: "session_start", ...own, capsule: "worker", version: "0.1.0" };
+  expect(
+    readFileSync(file, "utf8")
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line)),
+  ).toEqual([
+    {
+      ...start,
+      tools_declared: ["read-file", "delegate-task"],
+      effective_grants: { parent_workdir: { source: "/project", files: 2 } },
+    },
+    { ...start, tools_declared: [], effective_grants: {} },
+    { event: "session_end", ...own, exit_status: "canceled" },
+  ]);
+});
+
+describe("the records directory is the one that is held", () => {
+  test("also when a link has its name by now", () => {
+    const { path, append, diagnosed } = traced();
+    append();
+    const elsewhere = scratch();
+    renameSync(path, `${path}-moved`);
+    symlinkSync(elsewhere, path);
+    append();
+    expect(readFileSync(join(`${path}-moved`, "trace.jsonl"), "utf8")).toBe(`${LINE}${LINE}`);
+    expect(existsSync(join(elsewhere, "trace.jsonl"))).toBe(false);
+    expect(diagnosed).toEqual([]);
+  });
+
+  test("and none once it was let go, whatever has its number by then", () => {
+    const { path, append, records, diagnosed } = traced();
+    const { descriptor } = records;
+    records.close();
+    const other = scratch();
+    expect(hold(other)).toBe(descriptor);
+    append();
+    expect(existsSync(join(other, "trace.jsonl"))).toBe(false);
+    expect(existsSync(join(path, "trace.jsonl"))).toBe(false);
+    expect(diagnosed).toEqual([said("Bad file descriptor (os error 9)")]);
+  });
+});
+
+function said(why: string): string {
+  return `trace.jsonl could not be appended to, its lines are lost: ${why}`;
+}
+
+describe("what is no file of its own is said once, and never waited for", () => {
   const fifo = (file: string) => expect(Bun.spawnSync(["mkfifo", file]).exitCode).toBe(0);
 
   test("a FIFO that nobody reads", () => {
     const { file, append, diagnosed } = traced();
     fifo(file);
     append();
-    expect(diagnosed).toEqual(said("No such device or address (os error 6)"));
+    append();
+    expect(diagnosed).toEqual([said("it is not a regular file")]);
   });
 
   test("a FIFO that somebody reads", () => {
@@ -51,7 +133,7 @@ describe("what is no file of its own is said, and never waited for", () => {
       reader.kill();
       const rest = await output.read();
       expect(rest.done).toBe(true);
-      expect(diagnosed).toEqual(said("it is not a regular file"));
+      expect(diagnosed).toEqual([said("it is not a regular file")]);
     })();
   });
 
@@ -66,7 +148,38 @@ describe("what is no file of its own is said, and never waited for", () => {
     directory.append();
     expect([link.diagnosed, directory.diagnosed]).toEqual([
       [expect.stringContaining("could not be appended to")],
-      said("Is a directory (os error 21)"),
+      [said("Is a directory (os error 21)")],
     ]);
   });
 });
+
+describe("a line that was torn", () => {
+  test("does not take the next one with it", () => {
+    const { file, append } = traced();
+    writeFileSync(file, `${LINE}{"event":"task_cont`);
+    append();
+    append();
+    expect(readFileSync(file, "utf8")).toBe(`${LINE}{"event":"task_cont\n${LINE}${LINE}`);
+  });
+
+  test("by a full disk is said once, until lines can be written again", async () => {
+    const folder = scratch();
+    // A limit on the size of files stands in for the disk: a write stops at it, and the next one fails.
+    const program = Bun.spawn(
+      ["sh", "-c", 'trap "" XFSZ; exec "$0" "$1" "$2"', process.execPath, PROGRAM, folder],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    expect(JSON.parse(await new Response(program.stdout).text())).toEqual([
+      said("File too large (os error 27)"),
+      said("File too large (os error 27)"),
+    ]);
+    const lines = readFileSync(join(folder, "trace.jsonl"), "utf8").split("\n");
+    expect(lines.pop()).toBe("");
+    const whole = lines.filter((line) => line.endsWith("}"));
+    expect(whole.map((line) => JSON.parse(line).task_id)).toEqual(["first", "after", "last"]);
+    // What is left of the lines that were lost stands by itself.
+    expect(lines).toHaveLength(5);
+  });
+});
+
+const PROGRAM = join(import.meta.dir, "full-disk-program.ts");

@@ -1,67 +1,157 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { chmodSync, chownSync, mkdirSync, renameSync, symlinkSync } from "node:fs";
+import { chownSync, mkdirSync, renameSync, rmdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { newId } from "../../../src/runtime/identifiers.ts";
-import { holdChildRecords } from "../../../src/runtime/launch/child-records.ts";
+import { findChildRecords } from "../../../src/runtime/launch/child-records.ts";
+import { Secret } from "../../../src/runtime/secret.ts";
 import type { HeldDirectory } from "../../../src/runtime/tree/held.ts";
 import { hold, isRoot, openFiles, type TestFolder, testFolder } from "../../kit/folders.ts";
 
 let folder: TestFolder;
-let held: HeldDirectory;
+let home: HeldDirectory;
+const sessionId = newId("ses");
 
 beforeEach(() => {
   folder = testFolder();
-  held = hold(folder.path);
+  home = hold(folder.path);
 });
 afterEach(() => {
-  held.close();
+  home.close();
   folder.remove();
 });
 
-test("a records directory is held where it lies beneath ~/.murmur/records and ends in the child's session", () => {
-  const sessionId = newId("ses");
-  const path = folder.at(".murmur", "records", "home", "me", sessionId);
-  mkdirSync(path, { recursive: true });
+/** Beneath the home, as a parent's runtime makes it. */
+function workdir(): string {
+  return folder.at(".murmur", "records", "project", "ses_parent", "children", "worker-0123456789abcdef");
+}
+
+/** Where a child that keeps the contract has its records. */
+function own(): string {
+  return join(folder.at(".murmur", "records"), workdir().slice(1), sessionId);
+}
+
+function find(reported: string | undefined, more: Partial<Parameters<typeof findChildRecords>[0]> = {}) {
+  const given = { home, homeAsGiven: folder.path, workdir: workdir(), sessionId, secrets: [] };
+  return findChildRecords({ ...given, reported, ...more });
+}
+
+function faultOf({ found }: ReturnType<typeof findChildRecords>): string {
+  return found.ok ? "it was held" : found.fault;
+}
+
+test("the one directory that follows from the home, the work folder and the session is held", () => {
+  mkdirSync(own(), { recursive: true });
   const before = openFiles();
-  const records = holdChildRecords(held, path, sessionId);
-  if (!records.ok) throw new Error(records.fault);
-  expect(records.value.path).toBe(path);
-  records.value.close();
-
-  const faultOf = (reported: string | undefined, id = sessionId) => {
-    const refused = holdChildRecords(held, reported, id);
-    return refused.ok ? "it was held" : refused.fault;
-  };
-  expect(faultOf(undefined)).toContain("reported no records directory");
-  expect(faultOf("")).toContain("reported no records directory");
-  expect(faultOf(path, newId("ses"))).toContain("does not end in the child's session id");
-  for (const outside of [
-    folder.at(sessionId),
-    `/etc/${sessionId}`,
-    `.murmur/records/${sessionId}`,
-    folder.at(".murmur", "records"),
-    `${folder.path}/.murmur/records/../records/${sessionId}`,
-    `${folder.path}/.murmur/records//home/me/${sessionId}`,
-    `${folder.path}/.murmur/records-of-another/${sessionId}`,
-  ]) {
-    expect(faultOf(outside)).toContain("is not one beneath");
-  }
-  expect(faultOf(folder.at(".murmur", "records", "nowhere", sessionId))).toContain(
-    'could not be opened at "nowhere"',
-  );
-  expect(faultOf(`${folder.path}/.murmur/records/a\u0000b/${sessionId}`)).toContain("could not be opened");
-
-  renameSync(folder.at(".murmur", "records", "home"), folder.at("moved"));
-  symlinkSync(folder.at("moved"), folder.at(".murmur", "records", "home"));
-  expect(faultOf(path)).toContain('could not be opened at "home"');
+  const records = find(own());
+  if (!records.found.ok) throw new Error(records.found.fault);
+  expect(records.found.value.path).toBe(own());
+  records.close();
+  expect(records.found.value.descriptor).toBe(-1);
   expect(openFiles()).toBeLessThanOrEqual(before);
 });
 
-test.skipIf(!isRoot)("a records directory of another user is refused (only root can make one)", () => {
-  const sessionId = newId("ses");
-  const path = folder.at(".murmur", "records", sessionId);
-  mkdirSync(path, { recursive: true });
-  chmodSync(path, 0o700);
-  chownSync(path, 65_534, 65_534);
-  const refused = holdChildRecords(held, path, sessionId);
-  expect(refused.ok ? "it was held" : refused.fault).toContain("belongs to another user");
+test("any other is not, though it is there and ends in the session's id", () => {
+  const others = [
+    folder.at(".murmur", "records", sessionId),
+    folder.at(".murmur", "records", "project", sessionId),
+    join(folder.at(".murmur", "records"), dirname(workdir()).slice(1), sessionId),
+    join(folder.at(".murmur", "records"), `${workdir().slice(1)}0`, sessionId),
+    folder.at(sessionId),
+  ];
+  for (const path of [own(), ...others]) mkdirSync(path, { recursive: true });
+  for (const reported of [
+    ...others,
+    `${own()}/`,
+    own().replace("/records/", "//records/"),
+    own().replace("/records/", "/./records/"),
+    own().replace("/records/", "/x/../records/"),
+    own().slice(1),
+    dirname(own()),
+    `${own()}\0`,
+    "/",
+    "/etc",
+  ]) {
+    const records = find(reported);
+    expect(faultOf(records)).toContain(` is not its own, ${own()}`);
+    records.lookAgain();
+    expect(records.found.ok).toBe(false);
+  }
+  expect(faultOf(find(undefined))).toBe("the child reported no records directory");
+  expect(faultOf(find(""))).toBe("the child reported no records directory");
+});
+
+test("a home that is a link may be named by either of its names", () => {
+  mkdirSync(own(), { recursive: true });
+  const link = `${folder.path}-link`;
+  symlinkSync(folder.path, link);
+  try {
+    for (const homeAsGiven of [link, `${link}/`, `${link}/.`]) {
+      for (const reported of [own(), own().replace(folder.path, link)]) {
+        const records = find(reported, { homeAsGiven });
+        expect(faultOf(records)).toBe("it was held");
+        records.close();
+      }
+    }
+    expect(faultOf(find(own().replace(folder.path, link)))).toContain("is not its own");
+  } finally {
+    unlinkSync(link);
+  }
+});
+
+test("one that is not there yet is found when it is looked for again", () => {
+  const records = find(own());
+  expect(faultOf(records)).toContain("could not be opened at ");
+  mkdirSync(own(), { recursive: true });
+  expect(records.found.ok).toBe(false);
+  records.lookAgain();
+  expect(records.found.ok).toBe(true);
+  // Held: what becomes of its name is nothing to it.
+  const { found } = records;
+  rmdirSync(own());
+  records.lookAgain();
+  expect(records.found).toBe(found);
+  records.close();
+
+  const closed = find(own());
+  closed.close();
+  mkdirSync(own());
+  closed.lookAgain();
+  expect(closed.found.ok).toBe(false);
+});
+
+test("no link, and nothing but a directory, is taken for it or for a step on the way", () => {
+  const elsewhere = folder.at("elsewhere");
+  mkdirSync(join(elsewhere, sessionId), { recursive: true });
+  mkdirSync(dirname(own()), { recursive: true });
+  symlinkSync(join(elsewhere, sessionId), own());
+  expect(faultOf(find(own()))).toContain(`could not be opened at "${sessionId}"`);
+  renameSync(own(), folder.at("the-link"));
+  writeFileSync(own(), "");
+  expect(faultOf(find(own()))).toContain(`could not be opened at "${sessionId}"`);
+  renameSync(own(), folder.at("the-file"));
+  expect(Bun.spawnSync(["mkfifo", own()]).exitCode).toBe(0);
+  expect(faultOf(find(own()))).toContain(`could not be opened at "${sessionId}"`);
+  renameSync(dirname(own()), folder.at("moved"));
+  symlinkSync(elsewhere, dirname(own()));
+  expect(faultOf(find(own()))).toContain('could not be opened at "worker-0123456789abcdef"');
+});
+
+test("a fault shows neither a token nor a character that cannot be seen", () => {
+  const approval = new Secret(`msa1.${"eyJ2IjoxLCJ4".repeat(6)}.${"Q".repeat(43)}`);
+  const operator = new Secret("operator-token-0123456789abcdef");
+  const said = `/x/${approval.reveal()}\n\u001b[2J\u202e/${operator.reveal()}/msc1.abc.def/${"y".repeat(600)}`;
+  const fault = faultOf(find(said, { secrets: [approval, operator] }));
+  expect(fault).toStartWith(
+    'the records directory that the child reported, "/x/<redacted>\\n\\u001b[2J\\u202e/<redacted>/<redacted>/yyy',
+  );
+  // What is cut off may be cut in a token: it is taken out before.
+  expect(faultOf(find(`${"y".repeat(500)}${approval.reveal()}`, { secrets: [approval] }))).not.toContain(
+    "msa1",
+  );
+});
+
+test.skipIf(!isRoot)("a directory of another user is refused (only root can make one)", () => {
+  mkdirSync(own(), { recursive: true });
+  chownSync(own(), 65_534, 65_534);
+  expect(faultOf(find(own()))).toContain("belongs to another user");
 });

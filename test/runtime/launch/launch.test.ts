@@ -106,7 +106,10 @@ describe("every failure is told apart, and nothing of it stays", () => {
     ["exits-at:registered", "ended", "it ended (exit status: 6)"],
     ["exits-at:half-a-line", "ended", "it ended (exit status: 6) without a first line"],
     ["killed", "ended", "it ended (signal: 9 (SIGKILL)) without a first line"],
-    ["throws", "ended", "an exception nobody caught"],
+    ["throws", "ended", "it ended (exit status: 1) without a first line"],
+    [line({ session_id: "s", url: "127.0.0.1:0" }), "bad-door", "names a url that is not"],
+    [line({ session_id: "s", url: "127.0.0.1" }), "bad-door", "names a url that is not"],
+    [line({ session_id: "s", url: "127.0.0.1:65536" }), "bad-door", "names a url that is not"],
     ["says:hello", "not-json", "its first line is not a JSON object"],
     ["says:[1]", "not-json", "its first line is not a JSON object"],
     ["says:", "not-json", "its first line is not a JSON object"],
@@ -129,10 +132,11 @@ describe("every failure is told apart, and nothing of it stays", () => {
     expect(processesOf(workdir ?? "?")).toEqual([]);
   });
 
-  test("the last lines of its standard error are quoted", async () => {
+  test("the last lines of its standard error stand beside the launcher's words", async () => {
     const outcome = await parent.launch("exit:7");
     if (outcome.kind !== "failed") throw new Error(outcome.kind);
-    expect(outcome.failure.message).toEndWith("\nlast lines of its standard error:\nfirst words\nlast words");
+    expect(outcome.failure.message).toEndWith(": it ended (exit status: 7) without a first line");
+    expect(outcome.failure.lastLines).toEqual(["first words", "last words"]);
     expect(parent.written()).toBe("first words\nlast words\n");
   });
 
@@ -208,7 +212,7 @@ describe("every failure is told apart, and nothing of it stays", () => {
     const failed = await outcome;
     if (failed.kind !== "failed") throw new Error(failed.kind);
     expect(failed.failure.message).toContain("exit status: 4");
-    expect(failed.failure.message).toContain("left a grandchild");
+    expect(failed.failure.lastLines).toEqual(["left a grandchild"]);
     const left = Number(readFileSync(join(failed.failure.started?.workdir ?? "", "left.pid"), "utf8"));
     process.kill(left, "SIGKILL");
   });

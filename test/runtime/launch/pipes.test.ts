@@ -3,6 +3,7 @@ import { createStderrEcho } from "../../../src/runtime/launch/stderr-echo.ts";
 import { createStdoutRelay } from "../../../src/runtime/launch/stdout-relay.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 
+const MIXED = `msa1.${Array.from({ length: 12 }, (_, at) => `eyJ${at}xLc${at}`).join("")}`;
 const APPROVAL = `msa1.${"a".repeat(300)}.${"b".repeat(43)}`;
 const OPERATOR = `op-${"c".repeat(60)}`;
 
@@ -82,6 +83,17 @@ describe("a child's standard error", () => {
     expect(out.text()).toBe(`${"z".repeat(8192)} […]\nend\n`);
   });
 
+  test("a token that is split over lines, or percent-encoded, leaves no line behind that holds a piece of it", async () => {
+    const out = collector();
+    const echo = createStderrEcho([new Secret(MIXED)], out.write);
+    await echo.release([new Secret(OPERATOR)]);
+    const encoded = [...OPERATOR].map((c) => `%${c.charCodeAt(0).toString(16)}`).join("");
+    await echo.write(
+      Buffer.from(`${MIXED.slice(0, 40)}\n${MIXED.slice(40, 80)}\nmsc1.eyJ2Ijox\n${encoded}\n`),
+    );
+    expect(out.text()).toBe("<redacted>\n<redacted>\n<redacted>\n<redacted>\n");
+  });
+
   test("control characters are shown, not sent to the terminal", async () => {
     const out = collector();
     const echo = createStderrEcho([], out.write);
@@ -131,6 +143,19 @@ describe("a child's standard output", () => {
     for (let at = 0; at < bytes.length; at += 65_536) await relay.write(bytes.subarray(at, at + 65_536));
     await relay.end();
     expect(out.text()).toBe(`${"z".repeat(1024 * 1024 - 10)}<redacted>`.repeat(3));
+  });
+
+  test("a first line that is whole counts, though nothing ends it but the end of the pipe", async () => {
+    const relay = createStdoutRelay(collector().write);
+    for (const byte of Buffer.from('{"session_id":"ü"}')) await relay.write(Uint8Array.of(byte));
+    await relay.end();
+    expect(await relay.firstLine).toEqual({ kind: "line", text: '{"session_id":"ü"}' });
+    for (const text of ["", "[1]", '{"session_id":"ses_1"', "hello", '"text"', "1"]) {
+      const half = createStdoutRelay(collector().write);
+      await half.write(Buffer.from(text));
+      await half.end();
+      expect(await half.firstLine).toEqual({ kind: "none" });
+    }
   });
 
   test("no first line, or one without an end, is told apart", async () => {

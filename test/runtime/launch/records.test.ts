@@ -1,66 +1,125 @@
-/** The records directory that a child names is taken for its word only where it is one of its own. */
+/** The records directory that a child names is taken for its word only where it is the one that follows. */
 
-import { beforeAll, describe, expect, test } from "bun:test";
-import { mkdirSync, readdirSync, renameSync, symlinkSync } from "node:fs";
+import { describe, expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { endAll, systemClock } from "../../../src/runtime/index.ts";
+import { endAll, type LaunchedChild, systemClock } from "../../../src/runtime/index.ts";
 import { statusOf } from "../../../src/runtime/posix.ts";
 import { createChildSessions } from "../../../src/runtime/session/child-sessions.ts";
+import { writeChild } from "../delegation/shell-child.ts";
 import { sharedParent } from "../parent.ts";
-import { processesOf } from "../world.ts";
+import { openDescriptors, processesOf } from "../world.ts";
 
 const { world, parent } = sharedParent();
 
-const records = () => join(world.home, ".murmur", "records");
+let children = 0;
 
-beforeAll(() => {
-  mkdirSync(join(records(), "beside"), { recursive: true });
-  symlinkSync(join(records(), "beside"), join(records(), "link"));
-  symlinkSync(join(records(), "beside"), join(records(), "ses_link"));
+/** Launches a shell script that has `$own`, where its records belong, and `$session`, the id that it goes by. */
+async function launched(...lines: readonly string[]): Promise<LaunchedChild> {
+  const name = `child-${children++}`;
+  const program = writeChild(
+    world.home,
+    name,
+    "read -r approval",
+    `session=ses_${name}; own="$HOME/.murmur/records$(pwd -P)/$session"`,
+    ...lines,
+  );
+  return parent.launched("", { environment: { MURMUR_MUR_BINARY: program } });
+}
+
+/** Prints the first line; `records` is a text of the shell's. */
+function says(records: string): string {
+  return `printf '{"session_id":"%s","url":"","records_dir":"%s"}\\n' "$session" "${records}"`;
+}
+
+const STAY = "read -r nothing <&3";
+
+async function ended(child: LaunchedChild): Promise<LaunchedChild> {
+  await endAll([child], systemClock);
+  return child;
+}
+
+function pathOf({ records }: LaunchedChild): string {
+  return records.ok ? records.value.path : records.fault;
+}
+
+test("its own is held from the first line on", async () => {
+  const child = await launched('mkdir -p "$own"', says("$own"), STAY);
+  const path = join(world.home, ".murmur", "records", child.workdir.path.slice(1), child.sessionId);
+  expect(pathOf(child)).toBe(path);
+  await ended(child);
+  expect(pathOf(child)).toBe(path);
+  child.release();
 });
 
-let sessions = 0;
-
-/** With directories of its own id, written `ses_own`, wherever one is named that could be taken. */
-function recordsOfItsOwn(named: string | undefined) {
-  const sessionId = `ses_own${sessions++}`;
-  for (const place of [records(), world.home, join(records(), "beside")]) mkdirSync(join(place, sessionId));
-  return recordsNamed(named?.replace("~", world.home).replace("ses_own", sessionId), sessionId);
-}
-
-async function recordsNamed(named: string | undefined, sessionId: string) {
-  const line = JSON.stringify({ session_id: sessionId, url: "", records_dir: named });
-  const child = await parent.launched(`says:${line}`);
-  await endAll([child], systemClock);
+test("its own that is made only after the first line is held once the child has ended", async () => {
+  const before = openDescriptors();
+  const gate = join(world.home, "gate-of-the-late");
+  const child = await launched(
+    says("$own"),
+    `while [ ! -e '${gate}' ]; do sleep 0.01; done`,
+    'mkdir -p "$own/out"; echo late > "$own/out/result.txt"',
+  );
+  expect(pathOf(child)).toContain("could not be opened at ");
+  writeFileSync(gate, "");
+  await child.exited;
+  expect(pathOf(child)).toEndWith(`${child.workdir.path}/${child.sessionId}`);
   child.release();
-  return child.records;
-}
+  expect(openDescriptors()).toBeLessThanOrEqual(before);
+});
 
-test("a directory of the child's own session beneath the records is held", async () => {
-  const held = await recordsOfItsOwn("~/.murmur/records/ses_own");
-  expect(held).toMatchObject({ ok: true, value: { path: join(records(), `ses_own${sessions - 1}`) } });
+test("one that is made once the child was let go is not opened any more", async () => {
+  const gate = join(world.home, "gate-of-the-released");
+  const child = await launched(
+    says("$own"),
+    `while [ ! -e '${gate}' ]; do sleep 0.01; done; mkdir -p "$own"`,
+  );
+  child.release();
+  writeFileSync(gate, "");
+  await child.exited;
+  expect(child.records.ok).toBe(false);
+});
+
+describe("what an older session of this user left is neither read nor written", () => {
+  const records = () => join(world.home, ".murmur", "records");
+  function older(name: string): string {
+    const path = join(records(), "older", name);
+    mkdirSync(join(path, "out"), { recursive: true });
+    writeFileSync(join(path, "out", "result.txt"), "of an older session");
+    writeFileSync(join(path, "completion.json"), "{}");
+    return path;
+  }
+
+  test("where its directory is named", async () => {
+    const path = older(`ses_child-${children}`);
+    const child = await ended(await launched('mkdir -p "$own"', says(path), STAY));
+    expect(pathOf(child)).toContain("is not its own");
+    child.release();
+    expect(readFileSync(join(path, "completion.json"), "utf8")).toBe("{}");
+  });
+
+  test("where a link to it stands in the place of its own", async () => {
+    const path = older(`ses_child-${children}`);
+    const link = `mkdir -p "$(dirname "$own")"; ln -s '${path}' "$own"`;
+    const child = await ended(await launched(link, says("$own"), STAY));
+    expect(pathOf(child)).toContain("could not be opened at ");
+    child.release();
+  });
 });
 
 test.each([
-  ["reported no records", undefined],
-  ["is not one beneath", "relative/ses_own"],
-  ["is not one beneath", "/etc/ses_own"],
-  ["is not one beneath", "~/ses_own"],
-  ["is not one beneath", "~/.murmur/records/../../ses_own"],
-  ["is not one beneath", "~/.murmur/records//ses_own"],
-  ["is not one beneath", "~/.murmur/records/ses_own/"],
-  ["is not one beneath", "~/.murmur/records"],
-  ["does not end in", "~/.murmur/records/beside"],
-  ['could not be opened at "link"', "~/.murmur/records/link/ses_own"],
-  ['could not be opened at "nowhere"', "~/.murmur/records/nowhere/ses_own"],
-])("where it %s (%s), there is no record, and the child is launched all the same", async (why, named) => {
-  const held = await recordsOfItsOwn(named);
-  expect(held.ok ? "held" : held.fault).toContain(why);
-});
-
-test("a link in the place of the session's own directory is not followed", async () => {
-  const held = await recordsNamed(join(records(), "ses_link"), "ses_link");
-  expect(held.ok ? "held" : held.fault).toContain('could not be opened at "ses_link"');
+  ["none", ""],
+  ["a relative one", "records/$session"],
+  ["one outside of all records", "/etc/$session"],
+  ["the records of all sessions", "$HOME/.murmur/records"],
+  ["one beneath, but not its own", "$HOME/.murmur/records/$session"],
+  ["one by way of a step back", "$(dirname $own)/../$(basename $(pwd))/$session"],
+])("where it names %s (%s) there is no record, and it is launched all the same", async (_, named) => {
+  const child = await ended(
+    await launched('mkdir -p "$own" "$HOME/.murmur/records/$session"', says(named), STAY),
+  );
+  expect(pathOf(child)).toMatch(/^the (child reported no records|records directory that the child reported)/);
+  child.release();
 });
 
 test("what is held stays the same directory when its name becomes another's", async () => {
@@ -81,15 +140,16 @@ describe("a child that goes by a session id that is another's is no child", () =
     const outcome = await parent.launch(`says:${line}`);
     if (outcome.kind !== "failed") throw new Error(JSON.stringify(outcome));
     const { cause, message, started } = outcome.failure;
-    expect(cause).toBe("taken-session-id");
     expect(processesOf(started?.workdir ?? "?")).toEqual([]);
-    return message;
+    return { cause, message };
   }
 
   test("its parent's: nothing is written into the parent's records", async () => {
     const { id, directories } = parent.session;
     const before = readdirSync(directories.records.path);
-    expect(await failureOf(id, directories.records.path)).toStartWith(
+    const { cause, message } = await failureOf(id, directories.records.path);
+    expect(cause).toBe("taken-session-id");
+    expect(message).toStartWith(
       `could not launch local/worker@0.1.0: its first line names the session of this capsule, ${id};`,
     );
     expect(readdirSync(directories.records.path)).toEqual(before);
@@ -100,11 +160,12 @@ describe("a child that goes by a session id that is another's is no child", () =
     if (!child.records.ok) throw new Error(child.records.fault);
     const { path } = child.records.value;
     const says = `names the session of another child of this capsule, ${child.sessionId};`;
-    expect(await failureOf(child.sessionId, path)).toContain(says);
+    expect((await failureOf(child.sessionId, path)).message).toContain(says);
     await endAll([child], systemClock);
-    expect(await failureOf(child.sessionId, path)).toContain(says);
+    expect((await failureOf(child.sessionId, path)).message).toContain(says);
     child.release();
-    expect(await failureOf(child.sessionId, path)).toContain(says);
+    expect((await failureOf(child.sessionId, path)).message).toContain(says);
+    expect(existsSync(join(path, "completion.json"))).toBe(false);
   });
 
   test("its parent's own spawner's", () => {
@@ -113,5 +174,11 @@ describe("a child that goes by a session id that is another's is no child", () =
     expect(claimed.ok ? "" : claimed.fault).toStartWith(
       "names the session of this capsule's spawner, ses_above;",
     );
+  });
+
+  test("none that is one: an id that shows a token is nobody's", async () => {
+    const { cause, message } = await failureOf("msc1.eyJ2IjoxLCJzaWQi.bWFj", "");
+    expect(cause).toBe("no-session-id");
+    expect(message).toEndWith("its first line holds a session_id that shows a token");
   });
 });

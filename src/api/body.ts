@@ -1,37 +1,10 @@
-/**
- * Who may talk to a loopback daemon at all, and how much a request may cost before it is understood.
- *
- * A web page can post to a loopback port without asking anybody, and by DNS rebinding read the answer; it cannot hide
- * its Origin or its Host. Both are looked at before the body is.
- */
+/** How much the body of a request may cost before it is understood. */
 
 import type { Refusal } from "./refusals.ts";
 
 export const MAX_BODY_BYTES = 64 * 1024;
 /** All of a body has this long to arrive, however it trickles in. */
 export const BODY_DEADLINE_SECONDS = 10;
-
-const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::([0-9]{1,5}))?$/i;
-const MAX_PORT = 65535;
-
-/** Why this caller is not answered, or `undefined` where it may go on. */
-export function refuseForeignCaller(headers: Headers): Refusal | undefined {
-  const host = LOOPBACK_HOST.exec(headers.get("host") ?? "");
-  if (!host || Number(host[1] ?? 0) > MAX_PORT) {
-    return { kind: "foreign-caller", why: "requests whose Host is 127.0.0.1, localhost or [::1]" };
-  }
-  if (headers.has("origin")) {
-    return {
-      kind: "foreign-caller",
-      why: "requests without an Origin header, which a web page cannot leave out",
-    };
-  }
-  const site = headers.get("sec-fetch-site");
-  if (site !== null && site !== "none") {
-    return { kind: "foreign-caller", why: "requests without a Sec-Fetch-Site header of another site" };
-  }
-  return undefined;
-}
 
 export function hasBody(request: Request): boolean {
   const length = request.headers.get("content-length");

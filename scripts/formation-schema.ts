@@ -1,0 +1,25 @@
+/**
+ * Writes `docs/formation.schema.json`: the shape of `npm run formation -- … --format json`, made from the schema that the
+ * program itself checks files with. `bun scripts/formation-schema.ts`; with `--check` it only says whether the file is stale.
+ */
+
+import { join } from "node:path";
+import { Formation } from "../src/formation/index.ts";
+
+export const FORMATION_SCHEMA_PATH = join(import.meta.dir, "..", "docs", "formation.schema.json");
+
+/** The file's text: stable, so that a change of the shape is a readable difference. */
+export function formationSchemaText(): string {
+  const head = { $schema: "https://json-schema.org/draft/2020-12/schema", title: "mur-roost formation" };
+  return `${JSON.stringify({ ...head, ...Formation }, undefined, 2)}\n`;
+}
+
+if (import.meta.main) {
+  const file = Bun.file(FORMATION_SCHEMA_PATH);
+  if (!process.argv.includes("--check")) {
+    await Bun.write(file, formationSchemaText());
+  } else if (!(await file.exists()) || (await file.text()) !== formationSchemaText()) {
+    process.stderr.write("docs/formation.schema.json is stale: run npm run formation:schema\n");
+    process.exitCode = 1;
+  }
+}

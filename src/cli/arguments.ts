@@ -1,0 +1,60 @@
+/** How every program here reads its arguments: from left to right, spelt as they stand in its table, or not at all. */
+
+import { printable } from "../printable.ts";
+
+/** A fault on its way out of a value's parser; the message names the argument. */
+export class ArgumentFault extends Error {}
+
+/** The largest whole number that a bound can have. */
+export const MAX_WHOLE_NUMBER = 4294967295;
+
+/** One flag of a table: a boolean one takes no value. */
+export interface FlagShape {
+  readonly type: string;
+}
+
+/**
+ * Only a flag of the table, spelt as it stands there; `--flag=value` only where it takes a value.
+ *
+ * @throws ArgumentFault
+ */
+export function splitArgument<Name extends string>(
+  flags: Readonly<Record<Name, FlagShape>>,
+  argument: string,
+): { readonly name: Name; readonly inline: string | undefined } {
+  const [, text, inline] = /^--([^=]*)(?:=(.*))?$/s.exec(argument) ?? [];
+  const name = (Object.keys(flags) as Name[]).find((known) => known === text);
+  if (name === undefined || (flags[name].type === "boolean" && inline !== undefined)) {
+    throw unknownArgument(argument);
+  }
+  return { name, inline };
+}
+
+export function unknownArgument(argument: string): ArgumentFault {
+  return new ArgumentFault(`unknown argument: ${printable(argument)}`);
+}
+
+/** A value that its flag does not take; `why` goes on about the flag. */
+export function invalid(name: string, why: string): ArgumentFault {
+  return new ArgumentFault(`invalid --${name}: ${why}`);
+}
+
+/** @throws ArgumentFault */
+export function wholeNumber(name: string, value: string, max = MAX_WHOLE_NUMBER): number {
+  const number = /^[0-9]{1,20}$/.test(value) ? Number(value) : Number.NaN;
+  if (number <= max) return number;
+  throw invalid(name, `it takes a whole number from 0 to ${max}, not '${printable(value)}'`);
+}
+
+/** @throws ArgumentFault */
+export function nonEmpty(name: string, value: string): string {
+  if (value !== "") return value;
+  throw invalid(name, "it must not be empty");
+}
+
+/** @throws ArgumentFault where nothing follows */
+export function takeValue(name: string, inline: string | undefined, rest: string[]): string {
+  const value = inline ?? rest.shift();
+  if (value !== undefined) return value;
+  throw new ArgumentFault(`--${name} needs a value`);
+}

@@ -1,0 +1,178 @@
+/** The arguments of `npm run formation`, read as strictly as the daemon's: from left to right, the first fault ends it. */
+
+import { type ArgsDef, defineCommand } from "citty";
+import { DEFAULT_LIMITS, type Limits } from "../../referee/bounds.ts";
+import { PLATFORMS } from "../../registry/platform.ts";
+import {
+  ArgumentFault,
+  invalid,
+  nonEmpty,
+  splitArgument,
+  takeValue,
+  unknownArgument,
+  wholeNumber,
+} from "../arguments.ts";
+
+export const FORMATS = ["text", "json", "mermaid", "dot"] as const;
+export type Format = (typeof FORMATS)[number];
+
+/** What is asked for. Capsules are texts still: the registry says what is wrong with one. */
+export type Task =
+  | { readonly kind: "show"; readonly root: string; readonly format: Format }
+  | { readonly kind: "expect"; readonly root: string; readonly file: string }
+  | { readonly kind: "why"; readonly parent: string; readonly child: string };
+
+export interface FormationFlags {
+  readonly task: Task;
+  readonly registryPath: string | undefined;
+  readonly platform: string | undefined;
+  /** Only what was given. */
+  readonly limits: Partial<Limits>;
+}
+
+export type FormationFlagsReading =
+  | { readonly kind: "run"; readonly flags: FormationFlags }
+  /** What is wrong, naming the argument. */
+  | { readonly kind: "fault"; readonly fault: string };
+
+const CAPSULE = "SCOPE/NAME@VERSION";
+
+const ARGS = {
+  "registry-path": {
+    type: "string",
+    valueHint: "DIR",
+    description: "Local artifact registry (default: $HOME/.murmur/artifacts)",
+  },
+  "max-depth": {
+    type: "string",
+    valueHint: "N",
+    description: `Levels of delegation below the root (default: ${DEFAULT_LIMITS.maxDepth})`,
+  },
+  "max-concurrent": {
+    type: "string",
+    valueHint: "N",
+    description: `Children one session may hold live at once (default: ${DEFAULT_LIMITS.maxConcurrent})`,
+  },
+  "max-live-capsules": {
+    type: "string",
+    valueHint: "N",
+    description: "Capsules live on the host at once (default: from the core count)",
+  },
+  format: { type: "string", valueHint: FORMATS.join("|"), description: "How it is printed (default: text)" },
+  platform: {
+    type: "string",
+    valueHint: "NAME",
+    description: `${PLATFORMS.join(", ")} (default: this host's)`,
+  },
+  expect: { type: "string", valueHint: "FILE", description: "An earlier --format json; says what changed" },
+  why: { type: "string", valueHint: "PARENT CHILD", description: "One pair, on all twelve axes" },
+} as const satisfies ArgsDef;
+
+/** The program as a command: `run` gets what `argv` came to. */
+export function createFormationCommand(run: (reading: FormationFlagsReading) => Promise<void>) {
+  return defineCommand({
+    meta: { name: "formation", description: "Shows what a formation would be granted, before it runs" },
+    args: ARGS,
+    run: ({ rawArgs }) => run(readFormationFlags(rawArgs)),
+  });
+}
+
+/** One line that shows every argument. */
+export function formationUsage(): string {
+  const flags = Object.entries(ARGS).map(([name, { valueHint }]) => `[--${name} ${valueHint}]`);
+  return `usage: formation ${CAPSULE} ${flags.join(" ")}`;
+}
+
+export function readFormationFlags(argv: readonly string[]): FormationFlagsReading {
+  try {
+    return { kind: "run", flags: scan(argv) };
+  } catch (error) {
+    if (error instanceof ArgumentFault) return { kind: "fault", fault: error.message };
+    throw error;
+  }
+}
+
+function scan(argv: readonly string[]): FormationFlags {
+  const given: Given = { limits: {} };
+  const rest = [...argv];
+  for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
+    if (!argument.startsWith("-")) {
+      if (given.root !== undefined) throw unknownArgument(argument);
+      given.root = argument;
+      continue;
+    }
+    const { name, inline } = splitArgument(ARGS, argument);
+    take(given, name, takeValue(name, inline, rest), rest);
+  }
+  const { registryPath, platform, limits } = given;
+  return { task: taskOf(given), registryPath, platform, limits };
+}
+
+/** What the arguments so far said; of an argument given twice the last one counts. */
+interface Given {
+  root?: string;
+  format?: Format;
+  expect?: string;
+  why?: { readonly parent: string; readonly child: string };
+  registryPath?: string;
+  platform?: string;
+  limits: { -readonly [Bound in keyof Limits]?: Limits[Bound] };
+}
+
+function take(given: Given, name: keyof typeof ARGS, value: string, rest: string[]): void {
+  switch (name) {
+    case "registry-path":
+      given.registryPath = nonEmpty(name, value);
+      break;
+    case "max-depth":
+      given.limits.maxDepth = wholeNumber(name, value);
+      break;
+    case "max-concurrent":
+      given.limits.maxConcurrent = wholeNumber(name, value);
+      break;
+    case "max-live-capsules":
+      given.limits.maxLiveCapsules = wholeNumber(name, value);
+      break;
+    case "format":
+      given.format = oneOf(name, value, FORMATS);
+      break;
+    case "platform":
+      given.platform = oneOf(name, value, PLATFORMS);
+      break;
+    case "expect":
+      given.expect = nonEmpty(name, value);
+      break;
+    case "why":
+      given.why = { parent: value, child: secondOf(rest) };
+      break;
+    default:
+      name satisfies never;
+  }
+}
+
+function secondOf(rest: string[]): string {
+  const child = rest.shift();
+  if (child === undefined) throw new ArgumentFault(`--why needs two capsules, PARENT CHILD`);
+  return child;
+}
+
+function oneOf<T extends string>(name: string, value: string, known: readonly T[]): T {
+  const found = known.find((one) => one === value);
+  if (found === undefined) throw invalid(name, `it takes one of ${known.join(", ")}`);
+  return found;
+}
+
+function taskOf({ root, format, expect, why }: Given): Task {
+  if (format !== undefined && format !== "text" && (why || expect !== undefined)) {
+    throw new ArgumentFault(`--${why ? "why" : "expect"} prints text; leave --format out`);
+  }
+  if (why) {
+    const other = root ?? expect;
+    if (other !== undefined)
+      throw new ArgumentFault("--why takes two capsules, and no root or --expect beside them");
+    return { kind: "why", ...why };
+  }
+  if (root === undefined) throw new ArgumentFault(`name the capsule to start at, ${CAPSULE}`);
+  if (expect !== undefined) return { kind: "expect", root, file: expect };
+  return { kind: "show", root, format: format ?? "text" };
+}

@@ -1,0 +1,34 @@
+/** Standard output, written whole whatever reads it. */
+
+import { describeOsError, isSystemError } from "../../os-error.ts";
+
+const CHUNK_CHARACTERS = 64 * 1024;
+
+/**
+ * Writes each line with its line end.
+ *
+ * @returns the OS error, if there was one; a reader that went away is none
+ */
+export async function writeAll(lines: Iterable<string>): Promise<string | undefined> {
+  // The stream tells of an error twice; the callback's is the one that is looked at.
+  process.stdout.on("error", () => {});
+  try {
+    let chunk = "";
+    for (const line of lines) {
+      chunk += `${line}\n`;
+      if (chunk.length < CHUNK_CHARACTERS) continue;
+      await write(chunk);
+      chunk = "";
+    }
+    await write(chunk);
+    return undefined;
+  } catch (error) {
+    return isSystemError(error) && error.code === "EPIPE" ? undefined : describeOsError(error);
+  }
+}
+
+function write(chunk: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(chunk, (error) => (error ? reject(error) : resolve()));
+  });
+}

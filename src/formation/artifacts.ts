@@ -1,0 +1,121 @@
+/** The registry as one inspection sees it: each artifact is read once, a few at a time. */
+
+import { type Envelope, lowerManifest } from "../referee/envelope.ts";
+import {
+  type ArtifactName,
+  type Coordinates,
+  parseArtifactName,
+  parseArtifactVersion,
+} from "../registry/artifact-name.ts";
+import { readManifestInSlices } from "../registry/manifest.ts";
+import { platformName } from "../registry/platform.ts";
+import { Registry, type Resolution } from "../registry/registry.ts";
+import { listVersions, type VersionListing } from "../registry/versions.ts";
+
+/** Where artifacts are looked for. */
+export interface ArtifactsOptions {
+  readonly registryPath: string;
+  /** Whose artifacts are preferred, `linux-x86_64`; this host's by default. */
+  readonly platform?: string | undefined;
+}
+
+/** An artifact that was read: what it is called, its bytes' hash, and what it holds. */
+export interface ReadArtifact {
+  /** `local/worker@1.0.0` */
+  readonly capsule: string;
+  readonly sha256: string;
+  readonly held: Envelope;
+}
+
+export type ArtifactReading =
+  | { readonly ok: true; readonly artifact: ReadArtifact }
+  /** The daemon's sentence for this coordinate, or one that says what to name instead. */
+  | { readonly ok: false; readonly fault: string };
+
+/** More would only wait for the same disk, and each holds a descriptor. */
+const READ_AT_ONCE = 8;
+
+export class Artifacts {
+  readonly platform: string;
+  readonly #path: string;
+  readonly #registry: Registry<Envelope>;
+  readonly #read = new Map<string, Resolution<Envelope>>();
+  readonly #versions = new Map<ArtifactName, VersionListing>();
+
+  constructor({ registryPath, platform = platformName() }: ArtifactsOptions) {
+    this.platform = platform;
+    this.#path = registryPath;
+    // Nothing is asked twice, so nothing is kept there.
+    this.#registry = new Registry({
+      path: registryPath,
+      platform,
+      capacity: 0,
+      readManifest: readManifestInSlices,
+      lower: lowerManifest,
+    });
+  }
+
+  /** The versions of a name, listed at the first asking. */
+  versions(name: ArtifactName): VersionListing {
+    let listing = this.#versions.get(name);
+    if (!listing) {
+      listing = listVersions(this.#path, name);
+      this.#versions.set(name, listing);
+    }
+    return listing;
+  }
+
+  /** Reads those of the artifacts that were not read before. */
+  async read(wanted: Iterable<Coordinates>): Promise<void> {
+    const unread = new Map<string, Coordinates>();
+    for (const coordinates of wanted) {
+      const capsule = capsuleOf(coordinates);
+      if (!this.#read.has(capsule)) unread.set(capsule, coordinates);
+    }
+    const queue = unread.entries();
+    const readOn = async () => {
+      for (const [capsule, coordinates] of queue) {
+        this.#read.set(capsule, await this.#registry.resolve(coordinates));
+      }
+    };
+    await Promise.all(Array.from({ length: READ_AT_ONCE }, readOn));
+  }
+
+  /** What `read` found. */
+  resolution(coordinates: Coordinates): Resolution<Envelope> {
+    const resolution = this.#read.get(capsuleOf(coordinates));
+    if (!resolution) throw new Error(`${capsuleOf(coordinates)} was not read`);
+    return resolution;
+  }
+
+  /** Reads the one artifact that a caller names as `<scope>/<name>@<version>`. */
+  async find(capsule: string): Promise<ArtifactReading> {
+    const at = capsule.indexOf("@");
+    const name = parseArtifactName(at < 0 ? capsule : capsule.slice(0, at));
+    if (!name) {
+      return { ok: false, fault: `'${capsule}' is no full name with a version, <scope>/<name>@<version>` };
+    }
+    if (at < 0)
+      return { ok: false, fault: `${name}: name a version, ${name}@<version>; ${this.#there(name)}` };
+    const version = parseArtifactVersion(capsule.slice(at + 1));
+    if (!version) return { ok: false, fault: `'${capsule}': what follows the @ is no version` };
+    const coordinates = { name, version };
+    await this.read([coordinates]);
+    const resolution = this.resolution(coordinates);
+    if (resolution.ok) return { ok: true, artifact: { capsule, ...resolution.artifact } };
+    const listing = this.versions(name);
+    const isThere = !listing.ok || listing.versions.includes(version);
+    return { ok: false, fault: isThere ? resolution.message : `${resolution.message}; ${this.#there(name)}` };
+  }
+
+  #there(name: ArtifactName): string {
+    const listing = this.versions(name);
+    if (!listing.ok) return listing.message;
+    if (listing.versions.length === 0) return `the registry ${this.#path} holds no version of ${name}`;
+    return `the registry holds ${listing.versions.join(", ")}`;
+  }
+}
+
+export function capsuleOf({ name, version }: Coordinates): string {
+  return `${name}@${version}`;
+}

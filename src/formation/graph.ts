@@ -1,0 +1,139 @@
+/** The capsules of a formation as a graph: who can start whom, what is printed where, and where cycles close. */
+
+import { type Capsule, childOf, type Edge, type GrantedEdge } from "./schema.ts";
+
+/** Capsules by their place in `Formation.capsules`. */
+export interface Graph {
+  readonly size: number;
+  /** Whom each capsule can start. */
+  readonly starts: readonly (readonly number[])[];
+}
+
+/** The tree that is printed: each capsule's children stand under the first edge that leads to it by a shortest way. */
+export interface Tree {
+  readonly indexOf: ReadonlyMap<string, number>;
+  readonly edgesOf: readonly (readonly Edge[])[];
+  /** The edge under which a capsule's own children stand; none of the root. */
+  readonly placeOf: readonly (Edge | undefined)[];
+  /** The order in which those places are reached from top to bottom. */
+  readonly order: readonly number[];
+}
+
+/** The edges come by parents in the order of `capsules`, as a formation has them. */
+export function treeOf(capsules: readonly Pick<Capsule, "capsule">[], edges: readonly Edge[]): Tree {
+  const indexOf = new Map(capsules.map(({ capsule }, index) => [capsule, index]));
+  const edgesOf: Edge[][] = capsules.map(() => []);
+  const placeOf: (Edge | undefined)[] = capsules.map(() => undefined);
+  for (const edge of edges) {
+    const parent = indexOf.get(edge.parent);
+    if (parent !== undefined) edgesOf[parent]?.push(edge);
+    const child = startedBy(edge, indexOf);
+    if (child) placeOf[child] ??= edge;
+  }
+  return { indexOf, edgesOf, placeOf, order: orderOf(indexOf, edgesOf, placeOf) };
+}
+
+/** The capsule that an edge lets its parent start. */
+export function startedBy(edge: Edge, indexOf: ReadonlyMap<string, number>): number | undefined {
+  return edge.verdict === "granted" ? indexOf.get(childOf(edge)) : undefined;
+}
+
+function orderOf(
+  indexOf: ReadonlyMap<string, number>,
+  edgesOf: readonly (readonly Edge[])[],
+  placeOf: readonly (Edge | undefined)[],
+): number[] {
+  const order: number[] = edgesOf.map(() => 0);
+  const stack = [0];
+  for (let reached = 0; ; reached++) {
+    const capsule = stack.pop();
+    if (capsule === undefined) return order;
+    order[capsule] = reached;
+    for (const edge of [...(edgesOf[capsule] ?? [])].reverse()) {
+      const child = startedBy(edge, indexOf);
+      if (child !== undefined && placeOf[child] === edge) stack.push(child);
+    }
+  }
+}
+
+/** Who can start whom, by those of the granted edges that `isTaken` takes. */
+export function graphOf(
+  { indexOf, edgesOf }: Tree,
+  isTaken: (edge: GrantedEdge) => boolean = () => true,
+): Graph {
+  const starts = edgesOf.map((edges) =>
+    edges
+      .filter((edge) => edge.verdict === "granted" && isTaken(edge))
+      .map((edge) => startedBy(edge, indexOf))
+      .filter((child) => child !== undefined),
+  );
+  return { size: starts.length, starts };
+}
+
+/**
+ * Marks the edges that close a cycle: the child stands at its parent's place or above it, and leads back to the parent.
+ * Every cycle has one, so the other edges make a graph without cycles.
+ */
+export function markClosedCycles(tree: Tree): void {
+  const { componentOf } = componentsOf(graphOf(tree));
+  for (const [parent, edges] of tree.edgesOf.entries()) {
+    for (const edge of edges) {
+      const child = startedBy(edge, tree.indexOf);
+      if (edge.verdict !== "granted" || child === undefined) continue;
+      edge.closes_cycle = componentOf[parent] === componentOf[child] && isAtOrAbove(tree, child, parent);
+    }
+  }
+}
+
+export function isAtOrAbove({ order }: Tree, one: number, other: number): boolean {
+  return (order[one] ?? 0) <= (order[other] ?? 0);
+}
+
+/** Sets of capsules that can all start one another, by way of each other. */
+export interface Components {
+  /** One number a capsule, equal for those of one set. */
+  readonly componentOf: readonly number[];
+  /** Every capsule, after all that it can start where those are of another set. */
+  readonly fromTheBottom: readonly number[];
+}
+
+/** Tarjan's algorithm, with a stack of its own: a chain may be longer than the call stack. */
+export function componentsOf({ size, starts }: Graph): Components {
+  const found: number[] = new Array(size).fill(-1);
+  const lowest: number[] = new Array(size).fill(-1);
+  const componentOf: number[] = new Array(size).fill(-1);
+  const fromTheBottom: number[] = [];
+  const open: number[] = [];
+  let count = 0;
+  const at = (list: readonly number[], index: number) => list[index] ?? -1;
+  for (let root = 0; root < size; root++) {
+    if (at(found, root) >= 0) continue;
+    const path: { readonly capsule: number; next: number }[] = [];
+    const enter = (capsule: number) => {
+      found[capsule] = lowest[capsule] = count++;
+      open.push(capsule);
+      path.push({ capsule, next: 0 });
+    };
+    enter(root);
+    for (let step = path.at(-1); step; step = path.at(-1)) {
+      const { capsule } = step;
+      const child = starts[capsule]?.[step.next++];
+      if (child !== undefined) {
+        if (at(found, child) < 0) enter(child);
+        else if (at(componentOf, child) < 0)
+          lowest[capsule] = Math.min(at(lowest, capsule), at(found, child));
+        continue;
+      }
+      path.pop();
+      const above = path.at(-1);
+      if (above) lowest[above.capsule] = Math.min(at(lowest, above.capsule), at(lowest, capsule));
+      if (at(lowest, capsule) !== at(found, capsule)) continue;
+      for (let member = open.pop(); member !== undefined; member = open.pop()) {
+        componentOf[member] = capsule;
+        fromTheBottom.push(member);
+        if (member === capsule) break;
+      }
+    }
+  }
+  return { componentOf, fromTheBottom };
+}

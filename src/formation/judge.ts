@@ -1,0 +1,96 @@
+/** Pairs of parent and child, on every axis and every entry: what the daemon says of the first, it would say of each. */
+
+import { AXES, type Axis, refusal } from "../referee/axes.ts";
+import type { Envelope } from "../referee/envelope.ts";
+
+/** An axis on which the child exceeds its parent. */
+export interface Exceeded {
+  readonly axis: Axis;
+  /** At least one, in the child's order. */
+  readonly entries: readonly string[];
+  /** The daemon's sentence for the first of them. */
+  readonly error: string;
+}
+
+/**
+ * Judges many pairs. What an axis says depends on what the two declare on it, and many capsules declare the same: each
+ * two declarations are compared once.
+ */
+export class Judge {
+  readonly #axes = AXES.map((axis) => new AxisJudge(axis));
+
+  /** Every axis on which the child exceeds its parent, in the order the daemon asks; empty where it would be granted. */
+  exceeded(parent: Envelope, child: Envelope): readonly Exceeded[] {
+    return this.#axes.map((axis) => axis.exceeded(parent, child)).filter((found) => found !== undefined);
+  }
+}
+
+class AxisJudge {
+  readonly #axis: Axis;
+  /** The first capsule that was seen with these declarations, by their text; it stands for all others with them. */
+  readonly #first = new Map<string, Envelope>();
+  readonly #standsFor = new Map<Envelope, Envelope>();
+  readonly #found = new Map<Envelope, Map<Envelope, Exceeded | undefined>>();
+
+  constructor(axis: Axis) {
+    this.#axis = axis;
+  }
+
+  exceeded(parent: Envelope, child: Envelope): Exceeded | undefined {
+    const [outer, inner] = [this.#standIn(parent), this.#standIn(child)];
+    let ofParent = this.#found.get(outer);
+    if (!ofParent) {
+      ofParent = new Map();
+      this.#found.set(outer, ofParent);
+    }
+    if (ofParent.has(inner)) return ofParent.get(inner);
+    const found = compare(this.#axis, outer, inner);
+    ofParent.set(inner, found);
+    return found;
+  }
+
+  #standIn(held: Envelope): Envelope {
+    let first = this.#standsFor.get(held);
+    if (first) return first;
+    const text = JSON.stringify(this.#axis.declares(held));
+    first = this.#first.get(text) ?? held;
+    this.#first.set(text, first);
+    this.#standsFor.set(held, first);
+    return first;
+  }
+}
+
+function compare(axis: Axis, parent: Envelope, child: Envelope): Exceeded | undefined {
+  const entries = uncovered(axis, parent, child);
+  const [first] = entries;
+  return first === undefined ? undefined : { axis, entries, error: refusal(axis, first, parent) };
+}
+
+/** The child's declarations that its parent does not cover, each once. */
+function uncovered(axis: Axis, parent: Envelope, child: Envelope): string[] {
+  return [...new Set(axis.declares(child))].filter((entry) => !axis.covers(parent, entry));
+}
+
+/** One axis, and what each side says on it. */
+export interface AxisComparison {
+  /** The manifest key, `capabilities.network.allow`. */
+  readonly key: string;
+  /** How it is written in a manifest. */
+  readonly kind: Axis["kind"];
+  /** What each declares, in its order; no scope is the empty text. */
+  readonly parent: readonly string[];
+  readonly child: readonly string[];
+  /** Those of the child's that its parent does not cover. */
+  readonly offending: readonly string[];
+}
+
+/** All twelve axes, in the order the daemon asks. */
+export function compareAxes(parent: Envelope, child: Envelope): readonly AxisComparison[] {
+  return AXES.map((axis) => ({
+    key: axis.key,
+    kind: axis.kind,
+    parent: axis.declares(parent),
+    child: axis.declares(child),
+    offending: uncovered(axis, parent, child),
+  }));
+}

@@ -1,0 +1,163 @@
+/**
+ * A whole formation, from one capsule down: whom each capsule could start, by the very code that the daemon judges with.
+ *
+ * Nothing runs and no daemon is asked: a verdict depends on two artifacts alone.
+ */
+
+import { availableParallelism } from "node:os";
+import { DEFAULT_LIMITS, defaultCeiling, type Limits } from "../referee/bounds.ts";
+import { type ArtifactName, type Coordinates, parseArtifactName } from "../registry/artifact-name.ts";
+import { Artifacts, type ArtifactsOptions, capsuleOf, type ReadArtifact } from "./artifacts.ts";
+import { changesOfAbsence, changesOfRefusal } from "./changes.ts";
+import { markClosedCycles, treeOf } from "./graph.ts";
+import { Judge } from "./judge.ts";
+import { type Change, type Edge, FORMATION_FORMAT, type Formation, type UnresolvedEdge } from "./schema.ts";
+import { summarise } from "./summary.ts";
+
+/** What to look at. */
+export interface FormationRequest extends ArtifactsOptions {
+  /** `<scope>/<name>@<version>`, as `--spawn-allow` would admit it. */
+  readonly root: string;
+  /** The daemon's bounds; each that is absent is the daemon's default on this host. */
+  readonly limits?: Partial<Limits>;
+}
+
+/** The formation, or why there is none. */
+export type FormationReading =
+  | { readonly ok: true; readonly formation: Formation }
+  /** The root cannot be read: one sentence. */
+  | { readonly ok: false; readonly fault: string };
+
+/** A capsule that can run. */
+interface Running extends ReadArtifact {
+  readonly depth: number;
+  readonly names: readonly string[];
+}
+
+/** What was found on the way down. */
+interface Survey {
+  readonly judge: Judge;
+  readonly running: Running[];
+  readonly edges: Edge[];
+  readonly changes: Change[];
+}
+
+/**
+ * Follows `capabilities.spawn.allow` from the root through the registry, in every version that is there, down to the
+ * depth bound. Each artifact is read once, and what is below a refused child is not followed: it cannot run.
+ */
+export async function inspectFormation(request: FormationRequest): Promise<FormationReading> {
+  const limits = {
+    ...DEFAULT_LIMITS,
+    maxLiveCapsules: defaultCeiling(availableParallelism()),
+    ...request.limits,
+  };
+  const artifacts = new Artifacts(request);
+  const root = await artifacts.find(request.root);
+  if (!root.ok) return root;
+  const survey = await follow(artifacts, root.artifact, limits.maxDepth);
+  return { ok: true, formation: formationOf(survey, limits, artifacts.platform) };
+}
+
+async function follow(artifacts: Artifacts, root: ReadArtifact, maxDepth: number): Promise<Survey> {
+  const survey: Survey = { judge: new Judge(), running: [runningAt(root, 0)], edges: [], changes: [] };
+  const known = new Set([root.capsule]);
+  for (let depth = 0, level = survey.running; depth < maxDepth && level.length > 0; depth++) {
+    await artifacts.read(listedBy(level, artifacts));
+    const below: Running[] = [];
+    for (const parent of level) {
+      for (const name of parent.names) {
+        for (const started of judgeName(artifacts, survey, parent, name)) {
+          if (known.has(started.capsule)) continue;
+          known.add(started.capsule);
+          below.push(runningAt(started, depth + 1));
+        }
+      }
+    }
+    for (const capsule of below) survey.running.push(capsule);
+    level = below;
+  }
+  return survey;
+}
+
+function runningAt(artifact: ReadArtifact, depth: number): Running {
+  return { ...artifact, depth, names: [...new Set(artifact.held.spawnAllow.entries)] };
+}
+
+/** Every version of every name that these capsules list. */
+function* listedBy(level: readonly Running[], artifacts: Artifacts): Generator<Coordinates> {
+  const names = new Set(level.flatMap(({ names }) => names).map(parseArtifactName));
+  for (const name of names) {
+    if (name) yield* versionsOf(artifacts, name);
+  }
+}
+
+function versionsOf(artifacts: Artifacts, name: ArtifactName): Coordinates[] {
+  const listing = artifacts.versions(name);
+  return listing.ok ? listing.versions.map((version) => ({ name, version })) : [];
+}
+
+/** Judges every version of one listed name, and yields the artifacts that can be started. */
+function* judgeName(
+  artifacts: Artifacts,
+  survey: Survey,
+  parent: Running,
+  entry: string,
+): Generator<ReadArtifact, void> {
+  const name = parseArtifactName(entry);
+  const absent = (edge: UnresolvedEdge) => {
+    survey.edges.push(edge);
+    survey.changes.push(...changesOfAbsence(edge));
+  };
+  const between = { parent: parent.capsule, name: entry };
+  if (!name) return absent({ ...between, version: null, verdict: "not-a-full-name" });
+  const listing = artifacts.versions(name);
+  if (!listing.ok)
+    return absent({ ...between, version: null, verdict: "unresolved", error: listing.message });
+  if (listing.versions.length === 0) return absent({ ...between, version: null, verdict: "not-in-registry" });
+  for (const version of listing.versions) {
+    const resolution = artifacts.resolution({ name, version });
+    if (!resolution.ok) {
+      absent({ ...between, version, verdict: "unresolved", error: resolution.message });
+      continue;
+    }
+    const child = { capsule: capsuleOf({ name, version }), ...resolution.artifact };
+    const edge = { ...between, version, sha256: child.sha256 };
+    const axes = survey.judge.exceeded(parent.held, child.held);
+    const [first] = axes;
+    if (!first) {
+      survey.edges.push({ ...edge, verdict: "granted", closes_cycle: false });
+      yield child;
+      continue;
+    }
+    const said = axes.map(({ axis, entries, error }) => ({ key: axis.key, entries: [...entries], error }));
+    survey.edges.push({ ...edge, verdict: "refused", error: first.error, axes: said });
+    survey.changes.push(...changesOfRefusal(parent, child, axes));
+  }
+}
+
+function formationOf({ running, edges, changes }: Survey, limits: Limits, platform: string): Formation {
+  const capsules = running.map(({ capsule, sha256, depth, names }) => ({
+    capsule,
+    sha256,
+    depth,
+    names: names.length,
+    cut: depth >= limits.maxDepth && names.length > 0,
+  }));
+  const tree = treeOf(capsules, edges);
+  markClosedCycles(tree);
+  return {
+    format: FORMATION_FORMAT,
+    root: capsules[0]?.capsule ?? "",
+    platform,
+    limits: {
+      max_depth: limits.maxDepth,
+      max_concurrent: limits.maxConcurrent,
+      max_live_capsules: limits.maxLiveCapsules,
+    },
+    capsules,
+    edges,
+    summary: summarise(capsules, edges, tree, limits),
+    changes,
+  };
+}

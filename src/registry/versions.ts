@@ -1,0 +1,49 @@
+/** Which versions of a name the registry holds. A request always names one; this is for whoever looks at all of them. */
+
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describeOsError, isSystemError } from "../os-error.ts";
+import { type ArtifactName, type ArtifactVersion, parseArtifactVersion } from "./artifact-name.ts";
+
+/** The versions in ascending order, or one sentence that names the path and the OS error. */
+export type VersionListing =
+  | { readonly ok: true; readonly versions: readonly ArtifactVersion[] }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * Lists the versions of `name` that have an archive for any platform. Whether an archive is whole, and there for this
+ * platform, is for the registry to say.
+ */
+export function listVersions(registryPath: string, name: ArtifactName): VersionListing {
+  const directory = join(registryPath, name);
+  try {
+    const versions = readdirSync(directory)
+      .map(parseArtifactVersion)
+      .filter((version) => version !== undefined)
+      .filter((version) => holdsArchive(join(directory, version)));
+    return { ok: true, versions: versions.sort(byNumbers) };
+  } catch (error) {
+    if (isMissing(error)) return { ok: true, versions: [] };
+    return { ok: false, message: `registry error for '${name}': ${directory}: ${describeOsError(error)}` };
+  }
+}
+
+function holdsArchive(directory: string): boolean {
+  try {
+    return readdirSync(directory).some((file) => file.endsWith(".mur.zip"));
+  } catch (error) {
+    // A directory that cannot be listed may still hold what a request names.
+    return !isMissing(error);
+  }
+}
+
+function isMissing(error: unknown): boolean {
+  return isSystemError(error) && (error.code === "ENOENT" || error.code === "ENOTDIR");
+}
+
+const NUMERIC = new Intl.Collator("en", { numeric: true });
+
+/** `1.9.0` before `1.10.0`. */
+function byNumbers(one: string, other: string): number {
+  return NUMERIC.compare(one, other) || (one < other ? -1 : 1);
+}

@@ -1,0 +1,72 @@
+/** What a formation's launcher hands a member besides its id: looked at before anything starts, and never read here. */
+
+import { readEndIn } from "../lifeline/child.ts";
+import { isReadable, setCloseOnExec } from "../posix/pipe.ts";
+import { statusOf } from "../posix.ts";
+import { fault, ok, type Result, type StartRefusal } from "../result.ts";
+import { type Environment, type FormationId, own } from "./environment.ts";
+
+/**
+ * Checks the three variables of a formation (roost-api, "Environment variables"). The descriptors that they name become
+ * close-on-exec: they are this process's own, and no child's.
+ *
+ * @returns `E-RUN-046` where `MURMUR_FORMATION_PEERS` is set at all, `MURMUR_FORMATION_LIFELINE` is set outside of a
+ *   formation or names anything but an open pipe's read end numbered 3 or above, or `MURMUR_FORMATION_CHANNEL` names
+ *   nothing that can be read
+ */
+export function checkFormationEnds(
+  environment: Environment,
+  formationId: FormationId | undefined,
+): Result<undefined, StartRefusal> {
+  if (own(environment, "MURMUR_FORMATION_PEERS") !== undefined) {
+    return refused("MURMUR_FORMATION_PEERS is for a member's components and is set here; unset it");
+  }
+  const lifeline = checkLifeline(environment, formationId);
+  return lifeline.ok ? checkChannel(environment) : lifeline;
+}
+
+function checkLifeline(
+  environment: Environment,
+  formationId: FormationId | undefined,
+): Result<undefined, StartRefusal> {
+  const text = own(environment, "MURMUR_FORMATION_LIFELINE")?.trim() ?? "";
+  if (text === "") return ok(undefined);
+  const start = "unset MURMUR_FORMATION_LIFELINE to start this capsule outside of a formation";
+  if (formationId === undefined) {
+    return refused(`MURMUR_FORMATION_LIFELINE is set without MURMUR_FORMATION_ID; ${start}`);
+  }
+  const end = readEndIn(text);
+  return end.ok
+    ? keepToOneself("MURMUR_FORMATION_LIFELINE", end.value)
+    : refused(`MURMUR_FORMATION_LIFELINE does not name a lifeline: ${end.fault}; ${start}`);
+}
+
+/** Reading the channel would take away what it holds. */
+function checkChannel(environment: Environment): Result<undefined, StartRefusal> {
+  const text = own(environment, "MURMUR_FORMATION_CHANNEL")?.trim();
+  if (text === undefined) return ok(undefined);
+  const why = whyUnreadable(text);
+  if (why === undefined) return keepToOneself("MURMUR_FORMATION_CHANNEL", Number(text));
+  return refused(
+    `MURMUR_FORMATION_CHANNEL does not name a channel: ${why}; unset it to start this capsule outside of a formation`,
+  );
+}
+
+function whyUnreadable(text: string): string | undefined {
+  if (!/^\d{1,9}$/.test(text)) return "it is not a descriptor's number";
+  const status = statusOf(Number(text));
+  if (!status.ok) return `descriptor ${text} is not open`;
+  const readable = status.value.kind !== "directory" && isReadable(Number(text));
+  return readable ? undefined : `descriptor ${text} cannot be read`;
+}
+
+/** A standard stream stays as it is: whoever starts a program says what it becomes there. */
+function keepToOneself(variable: string, descriptor: number): Result<undefined, StartRefusal> {
+  return descriptor < 3 || setCloseOnExec(descriptor).ok
+    ? ok(undefined)
+    : refused(`${variable}: descriptor ${descriptor} cannot be made close-on-exec; start this capsule anew`);
+}
+
+function refused(message: string): Result<never, StartRefusal> {
+  return fault({ code: "E-RUN-046", message });
+}

@@ -1,0 +1,222 @@
+/**
+ * The door that everything goes through that a child said: no token comes out of it.
+ *
+ * Of a result only the two tokens of its launch are taken, whole: an answer is otherwise left as it is (`redact`,
+ * `createRedactor`). Of any other word (a line of its output, a detail, a name, an error) pieces of them are taken too,
+ * and whatever has the shape of a token of the daemon's (`redactSaid`).
+ */
+
+import { REDACTED, type Secret } from "./secret.ts";
+
+/** From where to where of a text. */
+interface Span {
+  readonly start: number;
+  readonly end: number;
+  readonly mask: string;
+}
+
+/** What is shown in a secret's place. It is never longer than the secret, so that nothing grows by it. */
+function maskOf(length: number): string {
+  return length < REDACTED.length ? "*".repeat(length) : REDACTED;
+}
+
+/** `text` with every occurrence of every secret replaced. */
+export function redact(text: string, secrets: readonly Secret[]): string {
+  return replaced(text, wholeSecrets(text, secrets));
+}
+
+/** The last character of what is replaced before the first one of what stays. Spans may overlap. */
+function replaced(text: string, spans: readonly Span[]): string {
+  if (spans.length === 0) return text;
+  let shown = "";
+  let done = 0;
+  for (const { start, end, mask } of [...spans].sort((one, other) => one.start - other.start)) {
+    if (start >= done) shown += text.slice(done, start) + mask;
+    done = Math.max(done, end);
+  }
+  return shown + text.slice(done);
+}
+
+function wholeSecrets(text: string, secrets: readonly Secret[]): Span[] {
+  const spans: Span[] = [];
+  for (const secret of secrets) {
+    const token = secret.reveal();
+    const mask = maskOf(token.length);
+    for (let at = text.indexOf(token); at >= 0; at = text.indexOf(token, at + token.length)) {
+      spans.push({ start: at, end: at + token.length, mask });
+    }
+  }
+  return spans;
+}
+
+/**
+ * A word of a child's, for a log, a trace, an error or another reader: the secrets, pieces of them of 16 characters or
+ * more (a token that was split over lines, or cut), and what has the shape of a token of the daemon's are replaced, also
+ * where some of their characters are percent-encoded.
+ */
+export function redactSaid(text: string, secrets: readonly Secret[]): string {
+  const { plain, origin } = withoutPercents(text);
+  const pieces = secrets.length > 0 ? piecesOf(plain, secrets) : [];
+  const spans = [...wholeSecrets(plain, secrets), ...pieces, ...shapesIn(plain)];
+  if (!origin) return replaced(plain, spans);
+  const within = spans.map(({ start, end, mask }) => ({
+    start: origin[start] ?? text.length,
+    end: origin[end] ?? text.length,
+    mask,
+  }));
+  return replaced(text, within);
+}
+
+const PERCENT_ENCODED = /%([2-7][0-9A-Fa-f])/g;
+/** How often a text is decoded: it may have been encoded more than once. */
+const MAX_DECODINGS = 4;
+
+interface Decoded {
+  readonly plain: string;
+  /** Where each character of `plain` begins in the text; none where they are the same. */
+  readonly origin?: readonly number[];
+}
+
+/** The text with its percent-encoded ASCII decoded. */
+function withoutPercents(text: string): Decoded {
+  let decoded: Decoded = { plain: text };
+  for (let round = 0; round < MAX_DECODINGS && decoded.plain.search(PERCENT_ENCODED) >= 0; round++) {
+    const { plain, origin } = decodedOnce(decoded.plain);
+    const before = decoded.origin;
+    decoded = { plain, origin: before ? origin.map((at) => before[at] ?? text.length) : origin };
+  }
+  return decoded;
+}
+
+function decodedOnce(text: string): Required<Decoded> {
+  const origin: number[] = [];
+  let removed = 0;
+  let copied = 0;
+  const plain = text.replace(PERCENT_ENCODED, (encoded, digits: string, at: number) => {
+    for (; copied < at - removed; copied++) origin.push(copied + removed);
+    origin.push(at);
+    copied++;
+    removed += encoded.length - 1;
+    return String.fromCharCode(Number.parseInt(digits, 16));
+  });
+  for (; copied < plain.length; copied++) origin.push(copied + removed);
+  return { plain, origin };
+}
+
+/** The shortest piece of a secret that is taken for one. */
+const PIECE = 16;
+/** Sequences of this length are looked up, at every ninth place: no piece of `PIECE` characters falls between. */
+const PROBE = 8;
+const STRIDE = PIECE - PROBE + 1;
+
+function piecesOf(text: string, secrets: readonly Secret[]): Span[] {
+  const spans: Span[] = [];
+  const tokens = secrets.map((secret) => ({ sequences: sequencesOf(secret), done: 0 }));
+  for (let at = 0; at + PROBE <= text.length; at += STRIDE) {
+    const sequence = text.slice(at, at + PROBE);
+    for (const token of tokens) {
+      if (at < token.done || !token.sequences.has(sequence)) continue;
+      const piece = extend(text, at, token.sequences);
+      token.done = piece.end;
+      if (piece.end - piece.start >= PIECE) spans.push(piece);
+    }
+  }
+  return spans;
+}
+
+/** How far the text around the place goes on to be the token's. */
+function extend(text: string, at: number, sequences: ReadonlySet<string>): Span {
+  const isOf = (place: number) => sequences.has(text.slice(place, place + PROBE));
+  let first = at;
+  while (first > 0 && isOf(first - 1)) first--;
+  let last = at;
+  while (isOf(last + 1)) last++;
+  return { start: first, end: last + PROBE, mask: REDACTED };
+}
+
+const known = new WeakMap<Secret, ReadonlySet<string>>();
+
+/** Every sequence of `PROBE` characters of the secret. */
+function sequencesOf(secret: Secret): ReadonlySet<string> {
+  let sequences = known.get(secret);
+  if (!sequences) {
+    const token = secret.reveal();
+    const count = Math.max(0, token.length - PROBE + 1);
+    sequences = new Set(Array.from({ length: count }, (_, at) => token.slice(at, at + PROBE)));
+    known.set(secret, sequences);
+  }
+  return sequences;
+}
+
+/** A credential or an approval of the daemon's, its end perhaps cut off. */
+const SHAPE = /ms[ac]1\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]{0,43})?/g;
+
+function shapesIn(text: string): Span[] {
+  return [...text.matchAll(SHAPE)].map(({ index, 0: token }) => ({
+    start: index,
+    end: index + token.length,
+    mask: REDACTED,
+  }));
+}
+
+/** The beginning of a shape, where it is the end of a text that goes on. */
+const SHAPE_BEGUN = /m(?:s(?:[ac](?:1(?:\.[A-Za-z0-9_-]{0,4096}(?:\.[A-Za-z0-9_-]{0,42})?)?)?)?)?$/;
+/** Longer than such a beginning. */
+const SHAPE_CHARACTERS = 5_000;
+
+/**
+ * How many characters at the end of `text` could be the beginning of a secret or of a shape: what a cut there may have
+ * left of one.
+ */
+export function partialSecret(text: string, secrets: readonly Secret[]): number {
+  let longest = SHAPE_BEGUN.exec(text.slice(-SHAPE_CHARACTERS))?.[0].length ?? 0;
+  for (const secret of secrets) longest = Math.max(longest, partialOf(text, secret.reveal()));
+  return longest;
+}
+
+function partialOf(text: string, token: string): number {
+  for (let length = Math.min(token.length - 1, text.length); length > 0; length--) {
+    if (text.endsWith(token.slice(0, length))) return length;
+  }
+  return 0;
+}
+
+/**
+ * The first `length` of `bytes` with every secret in them replaced, one that goes on beyond them too. What follows them
+ * has to be there as far as a secret may go on.
+ */
+export function redactBytes(bytes: Uint8Array, length: number, secrets: readonly Secret[]): Uint8Array {
+  const text = Buffer.from(bytes).toString("latin1");
+  const spans = wholeSecrets(text, secrets).filter(({ start }) => start < length);
+  if (spans.length === 0) return bytes.subarray(0, length);
+  const end = spans.reduce((last, span) => Math.max(last, span.end), length);
+  return Buffer.from(replaced(text.slice(0, end), spans), "latin1");
+}
+
+/** `redact` for bytes that come in pieces. */
+export interface Redactor {
+  /** What is certain by now. */
+  push(bytes: Uint8Array): Uint8Array;
+  /** The rest. */
+  end(): Uint8Array;
+}
+
+export function createRedactor(secrets: readonly Secret[]): Redactor {
+  let held = "";
+  return {
+    push(bytes) {
+      const text = held + Buffer.from(bytes).toString("latin1");
+      const spans = wholeSecrets(text, secrets);
+      const found = spans.reduce((last, { end }) => Math.max(last, end), 0);
+      const rest = text.slice(found);
+      const begun = secrets.reduce((most, secret) => Math.max(most, partialOf(rest, secret.reveal())), 0);
+      held = rest.slice(rest.length - begun);
+      return Buffer.from(replaced(text.slice(0, text.length - begun), spans), "latin1");
+    },
+    end() {
+      const rest = Buffer.from(held, "latin1");
+      held = "";
+      return rest;
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/** Files beneath a directory that is held by descriptor, to which whole lines are appended. */
+
+import { read, seek } from "../posix/content.ts";
+import {
+  close,
+  type Descriptor,
+  describeError,
+  encodeName,
+  openForAppendingAt,
+  type Posix,
+  statusOf,
+} from "../posix.ts";
+import { fault, ok, type Result } from "../result.ts";
+import { writeAll } from "./replaced-file.ts";
+
+const LINE_FEED = 0x0a;
+
+/**
+ * Appends `line`, which ends in a line feed, to the file `name`, which is made where there is none. One write, as a
+ * rule: whoever else appends to the file comes before or after it. Where the file ends in a torn line, as a full disk
+ * leaves one, the new line begins on a line of its own.
+ *
+ * A link is not followed, and nothing but a regular file is written to. The fault is a phrase that says why.
+ */
+export function appendLine(directory: Descriptor, name: string, line: Uint8Array): Result<void, string> {
+  const file = openForAppendingAt(directory, encodeName(name));
+  if (!file.ok) return fault(describeError(file.fault));
+  try {
+    const status = statusOf(file.value);
+    if (!status.ok) return fault(describeError(status.fault));
+    if (status.value.kind !== "file") return fault("it is not a regular file");
+    const torn = endsTorn(file.value, status.value.size);
+    if (!torn.ok) return fault(describeError(torn.fault));
+    const bytes = torn.value ? Buffer.concat([Uint8Array.of(LINE_FEED), line]) : line;
+    const written = writeAll(file.value, bytes);
+    return written.ok ? written : fault(describeError(written.fault));
+  } finally {
+    close(file.value);
+  }
+}
+
+function endsTorn(file: Descriptor, size: number): Posix<boolean> {
+  if (size === 0) return ok(false);
+  const at = seek(file, size - 1, "start");
+  if (!at.ok) return at;
+  const last = new Uint8Array(1);
+  const count = read(file, last);
+  return count.ok ? ok(count.value === 1 && last[0] !== LINE_FEED) : count;
+}

@@ -1,0 +1,77 @@
+/** What the documents show of `npm run formation` is what it prints, on the demo's registry. */
+
+import { beforeAll, describe, expect, test } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { packCapsule } from "../kit/publish.ts";
+import { shared } from "../kit/shared.ts";
+import { testRegistry } from "./kit.ts";
+
+const ROOT = join(import.meta.dir, "../..");
+const CAPSULES = join(ROOT, "examples/capsules");
+const PAGE = readFileSync(join(ROOT, "docs/formation.md"), "utf8");
+const README = readFileSync(join(ROOT, "README.md"), "utf8");
+
+const { registry } = shared(
+  async () => ({ registry: testRegistry() }),
+  async ({ registry: made }) => made[Symbol.dispose](),
+);
+
+beforeAll(async () => {
+  for (const name of readdirSync(CAPSULES)) {
+    const manifest = readFileSync(join(CAPSULES, name, "murmur.yaml"));
+    registry.publishBytes(`local/${name}@1.0.0`, await packCapsule({ "murmur.yaml": manifest }));
+  }
+});
+
+/** Commands, and the block that follows them. */
+interface Shown {
+  readonly commands: string;
+  readonly output: string;
+}
+
+function shownIn(text: string): Shown[] {
+  const pairs = /```sh\n((?:npm run formation .*\n)+)```\n\n```(?:text|mermaid)\n([\s\S]*?)```\n/g;
+  return [...text.matchAll(pairs)].map(([, commands = "", output = ""]) => ({ commands, output }));
+}
+
+/** Runs them as a shell would, in a folder of their own, on a home with the demo's registry. */
+function printed(commands: string): string {
+  const program = `${process.execPath} ${join(ROOT, "src/cli/formation/main.ts")} --registry-path "$REGISTRY"`;
+  const script = commands.replaceAll("npm run formation -s --", program);
+  const { stdout, stderr } = Bun.spawnSync(["sh", "-c", script], {
+    cwd: registry.path,
+    env: { REGISTRY: registry.path, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
+  });
+  expect(stderr.toString()).toBe("");
+  return stdout.toString();
+}
+
+describe("docs/formation.md", () => {
+  test.each(shownIn(PAGE).map((shown) => [shown.commands, shown] as const))(
+    "%s",
+    (_, { commands, output }) => {
+      expect(printed(commands)).toBe(output);
+    },
+  );
+
+  test("shows every block that it has, and the README one of them", () => {
+    const blocks = [...PAGE.matchAll(/^```(\w+)$/gm)].map(([, language]) => language);
+    expect(blocks.filter((language) => language === "sh")).toHaveLength(shownIn(PAGE).length);
+    expect(blocks.filter((language) => language === "text" || language === "mermaid")).toHaveLength(
+      shownIn(PAGE).length,
+    );
+    const picture = shownIn(PAGE).find(({ output }) => output.startsWith("flowchart"));
+    expect(README).toContain(`\`\`\`mermaid\n${picture?.output}\`\`\`\n`);
+  });
+
+  test("its program runs, and prints the tree that it shows", async () => {
+    const [, program = ""] = /```ts\n([\s\S]*?)```\n/.exec(PAGE) ?? [];
+    const entry = join(ROOT, "src/formation/index.ts");
+    const runnable = program.replace("mur-roost/formation", entry).replace("/srv/registry", registry.path);
+    const child = Bun.spawnSync([process.execPath, "-e", runnable]);
+    expect([child.exitCode, child.stderr.toString()]).toEqual([1, ""]);
+    const tree = shownIn(PAGE)[0]?.output.split("\n\n")[0] ?? "";
+    expect(child.stdout.toString()).toStartWith(tree);
+  });
+});

@@ -1,0 +1,117 @@
+/** The first and the last line of a child's own trace, by how it went down. */
+
+import { expect, test } from "bun:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { call, userMessage } from "../../../src/runtime/delegation/a2a.ts";
+import { endAll, launch, systemClock } from "../../../src/runtime/index.ts";
+import { until } from "../../kit/until.ts";
+import { coordinates } from "../parent.ts";
+import { processesOf } from "../world.ts";
+import { writeChild } from "./shell-child.ts";
+import { sharedHost } from "./shared-host.ts";
+
+const { host } = sharedHost();
+
+/** A child that was handed its task, where there is one. */
+async function worker(task: string | undefined, { mode = "exit" } = {}) {
+  const program = join(import.meta.dir, "plain-worker-program.ts");
+  const binary = writeChild(host.world.home, "plain", `exec '${process.execPath}' '${program}' "$@"`);
+  const environment = { ...host.session.environment, MURMUR_MUR_BINARY: binary, CHILD_MODE: mode };
+  const asked = { ...coordinates("local/worker"), contextId: "ctx_1" };
+  const outcome = await launch({ ...host.session, environment }, asked);
+  if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
+  const { child } = outcome;
+  if (!child.door || !child.records.ok) throw new Error("no door or no records");
+  const { door } = child;
+  const ask = async (method: string, params: object) => {
+    const reply = await call({ door, id: "1", method, params }, systemClock);
+    if (reply.kind !== "result") throw new Error(JSON.stringify(reply));
+    return reply.result as { task: { id: string }; status: { state: string } };
+  };
+  const taken = task === undefined ? undefined : await ask("SendMessage", userMessage("msg_1", task));
+  const { path } = child.records.value;
+  return {
+    child,
+    /** The state of its task. */
+    state: async () => (await ask("GetTask", { id: taken?.task.id })).status.state,
+    cancel: () => ask("CancelTask", { id: taken?.task.id }),
+    /** Its events, once it has exited. */
+    async events(): Promise<unknown[]> {
+      await child.exited;
+      child.release();
+      const lines = readFileSync(join(path, "trace.jsonl"), "utf8").trimEnd().split("\n");
+      return lines.map((line) => JSON.parse(line));
+    },
+  };
+}
+
+const START = { event: "session_start", capsule: "worker", version: "0.1.0", tools_declared: [] };
+
+test.each(["done", "fail"])("a session whose task has come to its end (%s) ends ok", async (task) => {
+  const { child, events } = await worker(task);
+  const lines = await events();
+  expect(lines).toMatchObject([START, { event: "session_end", exit_status: "ok" }]);
+  for (const line of lines) expect(line).toMatchObject({ session_id: child.sessionId });
+});
+
+test("one that is told to go while it is idle ends ok, with a task behind it or none", async () => {
+  const without = await worker(undefined);
+  const after = await worker("done", { mode: "sleep" });
+  await until("it is done", async () => (await after.state()) === "TASK_STATE_COMPLETED");
+  await endAll([without.child, after.child], systemClock);
+  for (const { events } of [without, after]) {
+    expect(await events()).toMatchObject([START, { event: "session_end", exit_status: "ok" }]);
+  }
+});
+
+test("one that is told to go in the middle of its task is canceled, and so is one whose task was", async () => {
+  const ended = await worker("forever");
+  await endAll([ended.child], systemClock);
+  const canceled = await worker("forever");
+  await canceled.cancel();
+  for (const { events } of [ended, canceled]) {
+    expect(await events()).toMatchObject([START, { event: "session_end", exit_status: "canceled" }]);
+  }
+});
+
+test("one that is killed has no end", async () => {
+  const { child, events } = await worker("forever");
+  child.signal("SIGKILL");
+  expect(await events()).toMatchObject([START]);
+});
+
+test("one whose spawner is killed says so before its end", async () => {
+  const { path } = host.session.directories.records;
+  const script = join(host.world.home, "parent.ts");
+  // A parent of its own process, that can be killed.
+  writeFileSync(
+    script,
+    `
+      import { openSession, launch, canDelegate, parseArtifactName, parseArtifactVersion } from "${join(import.meta.dir, "../../../src/runtime/index.ts")}";
+      const { value: session } = await openSession();
+      const asked = { name: parseArtifactName("local/worker"), version: parseArtifactVersion("0.1.0"), contextId: "ctx_1" };
+      const { child } = await launch(session, asked);
+      console.log(JSON.stringify({ workdir: child.workdir.path, records: child.records.value.path }));
+      setInterval(() => {}, 1 << 30);
+    `,
+  );
+  const program = join(import.meta.dir, "plain-worker-program.ts");
+  const binary = writeChild(host.world.home, "plain", `exec '${process.execPath}' '${program}' "$@"`);
+  const args = ["run", "--capsule", "local/parent", "--capsule-version", "0.1.0", "--workdir", path];
+  const parent = Bun.spawn([process.execPath, script, ...args], {
+    env: { ...host.session.environment, MURMUR_MUR_BINARY: binary } as Record<string, string>,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const { value } = await parent.stdout.getReader().read();
+  const { workdir, records } = JSON.parse(Buffer.from(value ?? []).toString());
+  parent.kill("SIGKILL");
+  await parent.exited;
+  await until("its child has gone", () => processesOf(workdir).length === 0);
+  const lines = readFileSync(join(records, "trace.jsonl"), "utf8").trimEnd().split("\n");
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    START,
+    { event: "spawner_ended" },
+    { event: "session_end", exit_status: "ok" },
+  ]);
+});
