@@ -38,6 +38,8 @@ export interface RegistryOptions<Held, Read = Manifest> {
   /** Unix milliseconds. */
   readonly now?: () => number;
   readonly platform?: string;
+  /** Artifacts remembered for those who go first, where it is not the usual number. */
+  readonly capacity?: number;
   /** What artifacts are opened with; without spare ones unless they are given. */
   readonly descriptors?: SpareDescriptors;
 }
@@ -57,12 +59,14 @@ export class Registry<Held, Read = Manifest> {
   readonly #directory: RegistryDirectory;
   readonly #looks = perAsker(() => new OnceATurn<Resolution<Held>>());
   readonly #lanes = perAsker((asker) => new Lane(LANES[asker]));
-  readonly #memories = perAsker((asker) => new Memory<Resolution<Held>>(LANES[asker].kept));
+  readonly #memories: Readonly<Record<Asker, Memory<Resolution<Held>>>>;
 
   constructor(options: RegistryOptions<Held, Read>) {
     this.#options = options;
     this.#descriptors = options.descriptors ?? new SpareDescriptors(0);
-    const { path, platform = platformName(), now = Date.now } = options;
+    const { path, platform = platformName(), now = Date.now, capacity = LANES.verified.kept } = options;
+    const kept = (asker: Asker) => (asker === "verified" ? capacity : LANES[asker].kept);
+    this.#memories = perAsker((asker) => new Memory(kept(asker)));
     this.#directory = { path, platform, now };
   }
 

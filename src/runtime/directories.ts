@@ -9,7 +9,6 @@
 import { realpathSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
 import { describeOsError } from "../os-error.ts";
-import { inSlices } from "../slices.ts";
 import { directorySuffix, type IdSource } from "./identifiers.ts";
 import {
   close,
@@ -23,6 +22,7 @@ import { fault, ok, type Result } from "./result.ts";
 import { type HeldDirectory, holdDirectory } from "./tree/held.ts";
 import { openDescendant, ownDirectories, ownDirectory } from "./tree/own.ts";
 import { removeTree } from "./tree/remove.ts";
+import { inSlices } from "../slices.ts";
 
 const MURMUR = ".murmur";
 

@@ -31,7 +31,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(path, { recursive: true }));
 
-const create = (options: { platform?: string; now?: () => number } = {}) =>
+const create = (options: { platform?: string; now?: () => number; capacity?: number } = {}) =>
   new Registry<Manifest>({
     path,
     readManifest: (source): ManifestReading => {
@@ -196,6 +196,15 @@ describe("the registry", () => {
     expect(await hash()).toBe(
       `registry error for 'local/a/0.1.0': not found: ${zip}: No such file or directory (os error 2)`,
     );
+  });
+
+  test("remembers so many coordinates, the latest asked for", async () => {
+    for (const name of ["local/a", "local/b", "local/c"]) await publishCapsule(path, name);
+    const registry = create({ capacity: 2 });
+    for (const name of ["local/a", "local/b", "local/a", "local/c", "local/a", "local/b"]) {
+      await registry.resolve(coordinates(name));
+    }
+    expect(reads).toBe(4);
   });
 
   test("follows a link of the operator's", async () => {
