@@ -167,7 +167,11 @@ async function timeOf(server: Server, request: Uint8Array, expect: number): Prom
 }
 
 /** Asks for `/health` and for a warm `/spawn` in turn for as long as the event lasts. */
-async function probeWhile(server: Server, session: Session, event: Promise<unknown>): Promise<Latencies> {
+export async function probeWhile(
+  server: Server,
+  session: Session,
+  event: Promise<unknown>,
+): Promise<Latencies> {
   const requests = [healthRequest(), spawnRequest(session.credential, CHILD)];
   let over = false;
   let turn = 0;

@@ -4,7 +4,8 @@ import type { Capsule } from "./host.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-function request(method: string, path: string, headers: Headers = {}, body?: string): Uint8Array {
+/** Any request; a body brings its length with it. */
+export function rawRequest(method: string, path: string, headers: Headers = {}, body?: string): Uint8Array {
   const bytes = body === undefined ? undefined : Buffer.from(body);
   const lines = [
     `${method} ${path} HTTP/1.1`,
@@ -17,13 +18,13 @@ function request(method: string, path: string, headers: Headers = {}, body?: str
   return Buffer.concat([Buffer.from(lines.join("\r\n")), bytes ?? new Uint8Array(0)]);
 }
 
-export const healthRequest = (): Uint8Array => request("GET", "/health");
+export const healthRequest = (): Uint8Array => rawRequest("GET", "/health");
 
-export const statusRequest = (sessionId: string): Uint8Array => request("GET", `/status/${sessionId}`);
+export const statusRequest = (sessionId: string): Uint8Array => rawRequest("GET", `/status/${sessionId}`);
 
 /** `POST /spawn` with a body as it stands, well formed or not. */
 export function rawSpawnRequest(credential: string | undefined, body: string): Uint8Array {
-  return request(
+  return rawRequest(
     "POST",
     "/spawn",
     credential === undefined ? {} : { "x-murmur-spawn-credential": credential },
@@ -41,11 +42,11 @@ export function registerRequest(
   approval?: string,
 ): Uint8Array {
   const headers = approval === undefined ? {} : { "x-murmur-spawn-approval": approval };
-  return request("POST", "/register", headers, JSON.stringify({ session_id: sessionId, name, version }));
+  return rawRequest("POST", "/register", headers, JSON.stringify({ session_id: sessionId, name, version }));
 }
 
 export function deregisterRequest(credential: string): Uint8Array {
-  return request(
+  return rawRequest(
     "POST",
     "/deregister",
     { "x-murmur-spawn-credential": credential },

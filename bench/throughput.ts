@@ -166,7 +166,7 @@ async function survivors(host: Host): Promise<Subject> {
 }
 
 /** Each refusal of `/spawn` that the API page lists. */
-async function refusals(host: Host, various: Server): Promise<Subject[]> {
+export async function refusals(host: Host, various: Server): Promise<Subject[]> {
   const full = await host.daemon("full", { maxLiveCapsules: 0 });
   const narrow = await host.daemon("narrow", { maxDepth: 1, maxConcurrent: 1 });
   const running = await register(various);

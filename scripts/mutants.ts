@@ -53,7 +53,7 @@ async function main(asked: readonly string[]): Promise<number> {
     const started = performance.now();
     const failed = await firstFailure(trees[0] ?? ROOT, folder, FIRST_RUN_MS);
     if (failed) return say(`mutants: test/${folder} fails before anything is changed:\n${failed}`);
-    limits.set(folder, LONGEST_RUN.factor * (performance.now() - started) + LONGEST_RUN.moreMs);
+    limits.set(folder, Math.round(LONGEST_RUN.factor * (performance.now() - started)) + LONGEST_RUN.moreMs);
   }
   for (const [folder, limitMs] of limits) {
     const mutants = await mutantsOf(folder);

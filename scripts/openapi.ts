@@ -6,7 +6,7 @@
 import { join } from "node:path";
 import type { TObject, TSchema } from "@sinclair/typebox";
 import packageFile from "../package.json" with { type: "json" };
-import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../src/api/body.ts";
+import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../src/api/body-bytes.ts";
 import { type Refusal, refusalMessage, refusalStatus } from "../src/api/refusals.ts";
 import {
   DeregisterAnswer,
@@ -27,6 +27,7 @@ import { excesses } from "../src/referee/axes.ts";
 import { lowerManifest } from "../src/referee/envelope.ts";
 import { parseArtifactName, parseArtifactVersion, type Sha256 } from "../src/registry/artifact-name.ts";
 import { readManifest } from "../src/registry/manifest.ts";
+import { atOnce } from "../src/slices.ts";
 
 export const OPENAPI_PATH = join(import.meta.dir, "..", "openapi.json");
 
@@ -108,7 +109,7 @@ const ENDPOINTS: readonly Endpoint[] = [
     body: DeregisterBody,
     answer: DeregisterAnswer,
     answerDescription: "The session is retired",
-    refusals: [...ALWAYS, ...WITH_BODY, "identity"],
+    refusals: [...ALWAYS, ...WITH_BODY, "bad-outcome", "identity"],
   },
   {
     method: "get",
@@ -159,6 +160,8 @@ const SAMPLES: { readonly [K in Kind]: readonly Extract<Refusal, { kind: K }>[] 
   "body-too-slow": [{ kind: "body-too-slow", seconds: BODY_DEADLINE_SECONDS }],
   "body-ended-early": [{ kind: "body-ended-early" }],
   "bad-body": [{ kind: "bad-body", what: REASON }],
+  "bad-outcome": [{ kind: "bad-outcome", outcome: ENTRY }],
+  "caller-left": [{ kind: "caller-left" }],
   identity: [{ kind: "identity" }],
   "not-in-parent-allow": [{ kind: "not-in-parent-allow", name: ASKED.name }],
   "not-in-spawn-allow": [{ kind: "not-in-spawn-allow", name: ASKED.name }],
@@ -198,16 +201,18 @@ function envelopeSamples(): Extract<Refusal, { kind: "envelope" }>[] {
   containment: scoped
 artifacts: [{capabilities: {state: {store: ${ENTRY}}}}]`);
   const unscoped = envelope("containment: sealed");
-  return [...excesses(parent, everything), ...excesses(parent, unscoped)].map((excess) => ({
-    kind: "envelope",
-    excesses: [excess],
-  }));
+  return [everything, unscoped]
+    .flatMap((child) => atOnce(excesses(parent, child)))
+    .map((excess) => ({
+      kind: "envelope",
+      excesses: [excess],
+    }));
 }
 
 function envelope(capabilities: string) {
   const reading = readManifest(`name: example\nversion: 0.1.0\ncapabilities:\n  ${capabilities}\n`);
   if (!reading.ok) throw new Error(reading.fault);
-  return lowerManifest(reading.manifest);
+  return atOnce(lowerManifest(reading.manifest));
 }
 
 /** The whole document. */

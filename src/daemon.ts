@@ -8,7 +8,6 @@ import type { Flags } from "./cli/flags.ts";
 import { directoryFault, threadsFault } from "./host.ts";
 import { createDecisionLog, type DecisionLog } from "./log/decision-log.ts";
 import { announce, stderrLines } from "./log/stderr.ts";
-import { countRequest } from "./nursery.ts";
 import { describeOsError } from "./os-error.ts";
 import { defaultCeiling } from "./referee/bounds.ts";
 import { lowerManifest } from "./referee/envelope.ts";
@@ -17,6 +16,7 @@ import { readManifestInSlices } from "./registry/manifest.ts";
 import { Registry } from "./registry/registry.ts";
 import { SpareDescriptors } from "./registry/spare-descriptors.ts";
 import { Sessions } from "./sessions/sessions.ts";
+import { inSlices } from "./slices.ts";
 import { type Authority, createAuthority } from "./tokens/authority.ts";
 
 /** A daemon that listens. */
@@ -75,7 +75,7 @@ export function startDaemon(
     registry: new Registry({
       path: registryPath,
       readManifest: readManifestInSlices,
-      lower: lowerManifest,
+      lower: (manifest) => inSlices(lowerManifest(manifest)),
       descriptors: new SpareDescriptors(READINGS_AT_ONCE),
     }),
     census: taken.census,
@@ -83,11 +83,9 @@ export function startDaemon(
     wall: Date.now,
   });
 
-  const { fetch } = app.compile();
-  const server = listen(flags.port, (request) => {
-    countRequest();
-    return fetch(request);
-  });
+  const server = listen(flags.port, (request, server) =>
+    app.fetch(request, () => server.requestIP(request)?.port),
+  );
   if (typeof server === "string") {
     return { ok: false, fault: `failed to bind port ${flags.port}: ${server}` };
   }
@@ -112,7 +110,10 @@ function unresolvedHome(home: string | undefined): string {
 type Server = Bun.Server<undefined>;
 
 /** The listening server, or the OS error. */
-function listen(port: number, fetch: (request: Request) => Response | Promise<Response>): Server | string {
+function listen(
+  port: number,
+  fetch: (request: Request, server: Server) => Response | Promise<Response>,
+): Server | string {
   try {
     return Bun.serve({
       hostname: "127.0.0.1",

@@ -5,7 +5,8 @@
  * its Origin or its Host. Both are looked at before anything else of a request is.
  */
 
-const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::([0-9]{1,5}))?$/i;
+/** A colon without a port behind it means the port that HTTP has. */
+const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::([0-9]{0,5}))?$/i;
 const MAX_PORT = 65535;
 
 /**

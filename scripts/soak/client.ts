@@ -1,6 +1,7 @@
 /** One client of a soak: it plays formations, one after another, and does now and then what a broken one would do. */
 
 import { connect } from "node:net";
+import { Latencies } from "../../bench/latencies.ts";
 import type { Model, ModelSession } from "./model.ts";
 
 export interface Tally {
@@ -9,8 +10,21 @@ export interface Tally {
   faults: number;
   killed: number;
   formations: number;
-  /** Answers that nothing in the contract allows; none is expected. */
+  /** Answers that nothing in the contract allows, and requests without one; none is expected. */
   unexpected: string[];
+  readonly latencies: Latencies;
+}
+
+export function newTally(): Tally {
+  return {
+    requests: 0,
+    refusals: 0,
+    faults: 0,
+    killed: 0,
+    formations: 0,
+    unexpected: [],
+    latencies: new Latencies(),
+  };
 }
 
 export interface SoakContext {
@@ -24,20 +38,28 @@ export interface SoakContext {
   readonly republish: () => void;
 }
 
+/** A request without an answer by then has lost it. */
+const LOST_AFTER_MS = 30_000;
+
 type Answer = { readonly status: number; readonly body: Record<string, unknown> };
 
-async function ask(context: SoakContext, path: string, body: unknown, headers = {}): Promise<Answer> {
-  context.tally.requests++;
+export async function ask(context: SoakContext, path: string, body: unknown, headers = {}): Promise<Answer> {
+  const { tally } = context;
+  tally.requests++;
+  const asked = performance.now();
   const response = await fetch(`http://127.0.0.1:${context.port}${path}`, {
     method: "POST",
     headers,
     body: typeof body === "string" ? body : JSON.stringify(body),
+    signal: AbortSignal.timeout(LOST_AFTER_MS),
   });
-  if (response.status !== 200) context.tally.refusals++;
-  return { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  const answer = { status: response.status, body: (await response.json()) as Record<string, unknown> };
+  tally.latencies.add(performance.now() - asked);
+  if (response.status !== 200) tally.refusals++;
+  return answer;
 }
 
-function expectStatus(context: SoakContext, what: string, answer: Answer, ...allowed: number[]): void {
+export function expectStatus(context: SoakContext, what: string, answer: Answer, ...allowed: number[]): void {
   if (!allowed.includes(answer.status)) {
     context.tally.unexpected.push(`${what}: ${answer.status} ${JSON.stringify(answer.body)}`);
   }

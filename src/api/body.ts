@@ -1,140 +1,120 @@
-/** How much the body of a request may cost before it is understood. */
+/** A body is read once, as JSON whatever its content type says, and checked once, against the schema of its route. */
 
+import type { TSchema } from "@sinclair/typebox";
+import {
+  type ArtifactName,
+  type ArtifactVersion,
+  parseArtifactName,
+  parseArtifactVersion,
+} from "../registry/artifact-name.ts";
+import type { SessionId } from "../sessions/sessions.ts";
+import { readBytes } from "./body-bytes.ts";
+import type { Decision } from "./context.ts";
 import type { Refusal } from "./refusals.ts";
+import { Outcome, SESSION_ID_PATTERN } from "./schemas.ts";
 
-export const MAX_BODY_BYTES = 64 * 1024;
-/** All of a body has this long to arrive, however it trickles in. */
-export const BODY_DEADLINE_SECONDS = 10;
-
-export function hasBody(request: Request): boolean {
-  const length = request.headers.get("content-length");
-  return request.headers.has("transfer-encoding") || (length !== null && length !== "0");
+/** What each field is once it is understood. */
+export interface Fields {
+  readonly session_id: SessionId;
+  readonly name: ArtifactName;
+  readonly version: ArtifactVersion;
+  readonly outcome: Outcome;
 }
 
-export type BodyReading =
-  | { readonly ok: true; readonly value: unknown }
-  | { readonly ok: false; readonly refusal: Refusal };
+/** A route's schema, as far as it is asked which fields there are. */
+export interface BodySchema<Name extends keyof Fields> {
+  readonly properties: Readonly<Record<Name, TSchema>>;
+}
+
+const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
+const OUTCOMES: readonly string[] = Outcome.anyOf.map((outcome) => outcome.const);
+
+/** A field's text: whether it is one, and what is said where it is not. */
+const FIELDS: {
+  readonly [Name in keyof Fields]: {
+    readonly holds: (text: string) => boolean;
+    readonly refuse: (text: string) => Refusal;
+  };
+} = {
+  session_id: {
+    holds: (text) => SESSION_ID.test(text),
+    refuse: (text) =>
+      badBody(
+        text === ""
+          ? "session_id must not be empty"
+          : "'session_id' must be 1 to 256 characters of A-Z, a-z, 0-9, _ . : and -, and not . or ..",
+      ),
+  },
+  name: {
+    holds: (text) => parseArtifactName(text) !== undefined,
+    refuse: () =>
+      badBody(
+        "'name' must be a capsule full name, <scope>/<name>, each part 1 to 100 characters of a-z, 0-9 and -",
+      ),
+  },
+  version: {
+    holds: (text) => parseArtifactVersion(text) !== undefined,
+    refuse: () =>
+      badBody("'version' must be 1 to 128 characters without slashes or control characters, and not . or .."),
+  },
+  outcome: {
+    holds: (text) => OUTCOMES.includes(text),
+    refuse: (outcome) => ({ kind: "bad-outcome", outcome }),
+  },
+};
+
+/** Reads a request's body and checks it field by field, in the order of the schema; fields beyond those are ignored. */
+export async function readBody<Name extends keyof Fields>(
+  request: Request,
+  schema: BodySchema<Name>,
+): Promise<Decision<Pick<Fields, Name>>> {
+  const reading = await readJsonBody(request);
+  if (!reading.ok) return reading;
+  const refusal = refuseBody(schema, reading.value);
+  return refusal ? { ok: false, refusal } : { ok: true, answer: reading.value as Pick<Fields, Name> };
+}
+
+function refuseBody<Name extends keyof Fields>(schema: BodySchema<Name>, body: unknown): Refusal | undefined {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return NO_OBJECT;
+  const given = body as { readonly [Name in keyof Fields]?: unknown };
+  for (const name in schema.properties) {
+    const value = given[name];
+    if (value === undefined) return badBody(`'${name}' is required`);
+    if (typeof value !== "string") return badBody(`'${name}' must be a string`);
+    const field = FIELDS[name];
+    if (!field.holds(value)) return field.refuse(value);
+  }
+  return undefined;
+}
+
+function badBody(what: string): Refusal {
+  return { kind: "bad-body", what };
+}
+
+const NO_OBJECT = badBody("the body must be a JSON object");
+const EMPTY = badBody("invalid JSON: the body is empty, and must be a JSON object");
+const NO_UTF8 = badBody("invalid JSON: the body is not valid UTF-8");
+const NO_JSON = badBody("invalid JSON: the body cannot be parsed");
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-const NOT_JSON = "invalid JSON: the body cannot be parsed";
 
-/** The body as JSON, whatever its content type says, within its size and its time. */
-export async function readJsonBody(request: Request): Promise<BodyReading> {
+/** The body as JSON, within its size and its time. */
+export async function readJsonBody(
+  request: Request,
+): Promise<
+  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly refusal: Refusal }
+> {
   const bytes = await readBytes(request);
   if ("kind" in bytes) return { ok: false, refusal: bytes };
   let text: string;
   try {
     text = UTF8.decode(bytes);
   } catch {
-    return badBody("invalid JSON: the body is not valid UTF-8");
+    return { ok: false, refusal: NO_UTF8 };
   }
   try {
     return { ok: true, value: JSON.parse(text) };
   } catch {
-    return badBody(text === "" ? "invalid JSON: the body is empty, and must be a JSON object" : NOT_JSON);
-  }
-}
-
-function badBody(what: string): BodyReading {
-  return { ok: false, refusal: { kind: "bad-body", what } };
-}
-
-const TOO_LARGE: Refusal = { kind: "body-too-large", maxBytes: MAX_BODY_BYTES };
-const TOO_SLOW: Refusal = { kind: "body-too-slow", seconds: BODY_DEADLINE_SECONDS };
-const ENDED_EARLY: Refusal = { kind: "body-ended-early" };
-
-function readBytes(request: Request): Promise<Uint8Array | Refusal> {
-  const { headers } = request;
-  if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return Promise.resolve(TOO_LARGE);
-  const reading = headers.has("transfer-encoding") ? readChunks(request) : request.bytes();
-  return new Promise((resolve) => {
-    const arrival = arrivals.begin(() => resolve(TOO_SLOW));
-    const settle = (bytes: Uint8Array | Refusal) => {
-      arrivals.end(arrival);
-      resolve(bytes);
-    };
-    // A client that goes away leaves nobody to answer.
-    reading.then(settle, () => settle(ENDED_EARLY));
-  });
-}
-
-interface Arrival {
-  /** Monotonic milliseconds. */
-  readonly deadline: number;
-  readonly expire: () => void;
-}
-
-/**
- * Bodies that are still arriving, oldest first. The runtime's idle timeout starts anew with each byte; this one does
- * not. One timer serves them all, and runs only while there are any: nearly every body is there at once.
- */
-class Arrivals {
-  static readonly #TICK_MS = 250;
-  readonly #pending = new Set<Arrival>();
-  #timer: Timer | undefined;
-
-  begin(expire: () => void): Arrival {
-    const arrival = { deadline: performance.now() + BODY_DEADLINE_SECONDS * 1000, expire };
-    this.#pending.add(arrival);
-    this.#timer ??= setInterval(() => this.#tick(), Arrivals.#TICK_MS);
-    return arrival;
-  }
-
-  end(arrival: Arrival): void {
-    this.#pending.delete(arrival);
-  }
-
-  #tick(): void {
-    const now = performance.now();
-    for (const arrival of this.#pending) {
-      if (arrival.deadline > now) break;
-      this.#pending.delete(arrival);
-      arrival.expire();
-    }
-    if (this.#pending.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-}
-
-const arrivals = new Arrivals();
-
-const DRAINED_BYTES = 16 * 1024 * 1024;
-const DRAINED_MS = 1000;
-/** A client that is sending on loopback does not pause for as long. */
-const PAUSE_MS = 50;
-
-/**
- * Reads on while a body keeps coming, for a moment, and throws it away: a client that sends all of its body before it
- * reads would otherwise find its connection broken, and never hear why.
- */
-export async function drain(request: Request): Promise<void> {
-  if (request.body === null || request.body.locked) return;
-  const reader = request.body.getReader();
-  const end = performance.now() + DRAINED_MS;
-  try {
-    for (let drained = 0; drained < DRAINED_BYTES && performance.now() < end; ) {
-      const chunk = await Promise.race([reader.read(), Bun.sleep(PAUSE_MS)]);
-      if (!chunk || chunk.done) return;
-      drained += chunk.value.length;
-    }
-  } catch {
-    // The client went away.
-  }
-}
-
-/** A chunked body does not say its size: no more of it is kept than the limit. What follows is left to `drain`. */
-async function readChunks(request: Request): Promise<Uint8Array | Refusal> {
-  const reader = request.body?.getReader();
-  const chunks: Uint8Array[] = [];
-  for (let length = 0; ; ) {
-    const chunk = await reader?.read();
-    if (!chunk || chunk.done) return Buffer.concat(chunks);
-    length += chunk.value.length;
-    if (length > MAX_BODY_BYTES) {
-      reader?.releaseLock();
-      return TOO_LARGE;
-    }
-    chunks.push(chunk.value);
+    return { ok: false, refusal: text === "" ? EMPTY : NO_JSON };
   }
 }

@@ -4,12 +4,7 @@ import type { Census } from "../census/census.ts";
 import type { DecisionLog } from "../log/decision-log.ts";
 import type { Limits } from "../referee/bounds.ts";
 import type { Envelope } from "../referee/envelope.ts";
-import {
-  type ArtifactName,
-  type Coordinates,
-  parseArtifactName,
-  parseArtifactVersion,
-} from "../registry/artifact-name.ts";
+import type { ArtifactName } from "../registry/artifact-name.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { RunningSession, Sessions } from "../sessions/sessions.ts";
 import type { Authority } from "../tokens/authority.ts";
@@ -28,6 +23,14 @@ export interface Context {
   readonly wall: () => number;
 }
 
+/** Who asks. */
+export interface Caller {
+  /** The credential or approval it presented; an empty one was presented all the same. */
+  readonly token: string | undefined;
+  /** Whether it has closed its connection: then nobody would hear the answer. */
+  hasLeft(): boolean;
+}
+
 /** An answer, or why there is none. */
 export type Decision<Answer> =
   | { readonly ok: true; readonly answer: Answer }
@@ -43,8 +46,10 @@ export function liveCapsules({ sessions, census }: Context): number {
 }
 
 /** The same for a line of the log: slots in use, and slots that are left under the ceiling. */
-export function slots(context: Context): { readonly used: number; readonly free: number } {
-  const used = liveCapsules(context);
+export function slots(
+  context: Context,
+  used = liveCapsules(context),
+): { readonly used: number; readonly free: number } {
   return { used, free: Math.max(0, context.limits.maxLiveCapsules - used) };
 }
 
@@ -55,26 +60,4 @@ export function callingSession(
 ): RunningSession<Envelope> | undefined {
   const id = credential === undefined ? undefined : authority.verifyCredential(credential);
   return id === undefined ? undefined : sessions.running(id);
-}
-
-/** A body's `name` and `version`, parsed once; afterwards they are never looked at again. */
-export function parseCoordinates(body: {
-  readonly name: string;
-  readonly version: string;
-}): Decision<Coordinates> {
-  const name = parseArtifactName(body.name);
-  if (name === undefined) {
-    return refuse({
-      kind: "bad-body",
-      what: "'name' must be a capsule full name, <scope>/<name>, each part 1 to 100 characters of a-z, 0-9 and -",
-    });
-  }
-  const version = parseArtifactVersion(body.version);
-  if (version === undefined) {
-    return refuse({
-      kind: "bad-body",
-      what: "'version' must be 1 to 128 characters without slashes or control characters, and not . or ..",
-    });
-  }
-  return { ok: true, answer: { name, version } };
 }

@@ -1,17 +1,21 @@
 /** `POST /deregister`: a session reports that it has ended. */
 
 import { tokenId } from "../log/token-id.ts";
-import { type Context, callingSession, type Decision, refuse, slots } from "./context.ts";
-import type { DeregisterAnswer, DeregisterBody } from "./schemas.ts";
+import type { Fields } from "./body.ts";
+import { type Caller, type Context, callingSession, type Decision, refuse, slots } from "./context.ts";
+import type { DeregisterAnswer } from "./schemas.ts";
 
-/** Retires the session that the credential names; the credential authorises nothing afterwards. */
+/**
+ * Retires the session that the credential names; the credential authorises nothing afterwards. A caller that has left
+ * meanwhile is obeyed all the same: a session that reports its end often ends with the report.
+ */
 export function deregister(
   context: Context,
-  { outcome }: DeregisterBody,
-  credential: string | undefined,
+  { outcome }: Pick<Fields, "outcome">,
+  { token }: Caller,
 ): Decision<DeregisterAnswer> {
-  const session = callingSession(context, credential);
-  const named = { credential: credential === undefined ? undefined : tokenId(credential) };
+  const session = callingSession(context, token);
+  const named = { credential: token === undefined ? undefined : tokenId(token) };
   if (!session) {
     context.log.refusedUnverified({ event: "deregister", refused: "identity", ...named, ...slots(context) });
     return refuse({ kind: "identity" });

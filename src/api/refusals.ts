@@ -1,5 +1,6 @@
 /** Every refusal that a caller can hear: its status and its exact message, said once. */
 
+import { printable } from "../printable.ts";
 import type { Excess } from "../referee/axes.ts";
 import type { Bound } from "../referee/bounds.ts";
 import type { Coordinates, Sha256 } from "../registry/artifact-name.ts";
@@ -15,6 +16,10 @@ export type Refusal =
   | { readonly kind: "body-ended-early" }
   /** What is wrong with the body, and what it must be. */
   | { readonly kind: "bad-body"; readonly what: string }
+  /** Apart, because it says what it was given, which may be anything. */
+  | { readonly kind: "bad-outcome"; readonly outcome: string }
+  /** The connection was closed before the step that would have changed anything. */
+  | { readonly kind: "caller-left" }
   /** Refusals: "identity failures all answer 403 with one message, on every endpoint". */
   | { readonly kind: "identity" }
   | { readonly kind: "not-in-parent-allow"; readonly name: string }
@@ -49,6 +54,8 @@ const STATUS: { readonly [Kind in Refusal["kind"]]: RefusalStatus } = {
   "body-too-slow": 408,
   "body-ended-early": 400,
   "bad-body": 400,
+  "bad-outcome": 400,
+  "caller-left": 400,
   identity: 403,
   "not-in-parent-allow": 403,
   "not-in-spawn-allow": 403,
@@ -83,6 +90,10 @@ export function refusalMessage(refusal: Refusal): string {
       return "the body ended before all of it had arrived";
     case "bad-body":
       return refusal.what;
+    case "bad-outcome":
+      return `outcome '${shortened(refusal.outcome)}' is not 'complete' or 'failed'`;
+    case "caller-left":
+      return "the connection was closed before this request was answered, so nothing was done";
     case "identity":
       return "not authorised: this daemon answers only a credential it minted for a running session, and an approval it minted for that same session";
     case "not-in-parent-allow":
@@ -108,6 +119,12 @@ export function refusalMessage(refusal: Refusal): string {
     default:
       return refusal satisfies never;
   }
+}
+
+const MAX_QUOTED_CHARACTERS = 64;
+
+function shortened(text: string): string {
+  return printable(text.length > MAX_QUOTED_CHARACTERS ? `${text.slice(0, MAX_QUOTED_CHARACTERS)}…` : text);
 }
 
 /** `local/worker-a@0.1.0`. */

@@ -7,19 +7,19 @@ import type { Asker } from "../registry/lanes.ts";
 import type { Resolution } from "../registry/registry.ts";
 import type { SessionId } from "../sessions/sessions.ts";
 import type { Approval } from "../tokens/authority.ts";
-import { type Context, type Decision, parseCoordinates, refuse, slots } from "./context.ts";
+import type { Fields } from "./body.ts";
+import { type Caller, type Context, type Decision, refuse, slots } from "./context.ts";
 import { loggedCapsule, loggedSession } from "./logged.ts";
 import type { Refusal } from "./refusals.ts";
-import { type RegisterAnswer, type RegisterBody, SESSION_ID_PATTERN } from "./schemas.ts";
+import type { RegisterAnswer } from "./schemas.ts";
 
 interface Registration {
   readonly id: SessionId;
   readonly coordinates: Coordinates;
   /** Absent on the top-level path; an empty one was presented all the same. */
   readonly approval: string | undefined;
+  readonly caller: Caller;
 }
-
-const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
 
 /**
  * Admits one session. Without an approval the operator's list is asked before the registry; with one, an approval that
@@ -27,30 +27,22 @@ const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
  */
 export function register(
   context: Context,
-  body: RegisterBody,
-  approval: string | undefined,
+  { session_id: id, name, version }: Pick<Fields, "session_id" | "name" | "version">,
+  caller: Caller,
 ): Decision<RegisterAnswer> | Promise<Decision<RegisterAnswer>> {
-  if (body.session_id === "") return refuse({ kind: "bad-body", what: "session_id must not be empty" });
-  if (!SESSION_ID.test(body.session_id)) {
-    return refuse({
-      kind: "bad-body",
-      what: "'session_id' must be 1 to 256 characters of A-Z, a-z, 0-9, _ . : and -, and not . or ..",
-    });
+  const registration = { id, coordinates: { name, version }, approval: caller.token, caller };
+  if (registration.approval === undefined && !context.spawnAllow.has(name)) {
+    return refused(context, registration, { kind: "not-in-spawn-allow", name });
   }
-  const coordinates = parseCoordinates(body);
-  if (!coordinates.ok) return coordinates;
-  const registration = { id: body.session_id as SessionId, coordinates: coordinates.answer, approval };
-  if (approval === undefined && !context.spawnAllow.has(coordinates.answer.name)) {
-    return refused(context, registration, { kind: "not-in-spawn-allow", name: coordinates.answer.name });
-  }
-  const resolution = context.registry.resolve(coordinates.answer, askerOf(context, registration));
+  const asker = askerOf(context, registration);
+  const resolution = context.registry.resolve(registration.coordinates, asker);
   if (resolution instanceof Promise) {
     return resolution.then((resolved) => admit(context, registration, resolved));
   }
   return admit(context, registration, resolution);
 }
 
-/** An approval is only looked at here: it is verified and spent once the artifact is known. */
+/** Whether an approval lets its bearer go first. It is verified once more, and spent, when the artifact is known. */
 function askerOf({ authority, wall }: Context, { approval, coordinates }: Registration): Asker {
   if (approval === undefined) return "listed";
   const granted = authority.verifyApproval(approval);
@@ -73,6 +65,8 @@ function admit(
   if (!resolution.ok) {
     return refused(context, registration, { kind: "unresolved", message: resolution.message });
   }
+  // Nobody would hold the credential, and nothing has been spent.
+  if (registration.caller.hasLeft()) return refused(context, registration, { kind: "caller-left" });
   // Nothing is spent on an id that was used before.
   if (sessions.has(id)) return refused(context, registration, { kind: "identity" });
   const { held } = resolution.artifact;

@@ -2,120 +2,146 @@
 
 import type { LogFields } from "../log/fields.ts";
 import { tokenId } from "../log/token-id.ts";
+import type { Excess } from "../referee/axes.ts";
 import { type Bound, boundReached, type Limits, type Standing, slotBoundReached } from "../referee/bounds.ts";
 import type { Envelope } from "../referee/envelope.ts";
 import { knownExcesses } from "../referee/verdicts.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";
 import type { Artifact, Resolution } from "../registry/registry.ts";
 import type { RunningSession } from "../sessions/sessions.ts";
+import type { Fields } from "./body.ts";
 import {
+  type Caller,
   type Context,
   callingSession,
   type Decision,
   liveCapsules,
-  parseCoordinates,
   refuse,
   slots,
 } from "./context.ts";
 import { loggedCapsule } from "./logged.ts";
 import type { Refusal } from "./refusals.ts";
-import type { SpawnAnswer, SpawnBody } from "./schemas.ts";
+import type { SpawnAnswer } from "./schemas.ts";
 
 /** One request, as far as it is understood. */
 interface Asking {
-  readonly credential: string | undefined;
-  readonly caller: RunningSession<Envelope> | undefined;
+  readonly caller: Caller;
+  readonly session: RunningSession<Envelope> | undefined;
   readonly coordinates: Coordinates;
 }
 
 /** One request of a running session. */
 interface Asked extends Asking {
-  readonly caller: RunningSession<Envelope>;
+  readonly session: RunningSession<Envelope>;
 }
+
+type Answered = Decision<SpawnAnswer>;
 
 /**
  * Judges one request. The three bounds are asked before the registry is read, and once more in the step that takes the
- * slot: between the two, others may have taken it.
+ * slot: where anything had to be waited for between the two, others may have taken it.
  */
 export function spawn(
   context: Context,
-  body: SpawnBody,
-  credential: string | undefined,
-): Decision<SpawnAnswer> | Promise<Decision<SpawnAnswer>> {
-  const coordinates = parseCoordinates(body);
-  if (!coordinates.ok) return coordinates;
-  const caller = callingSession(context, credential);
-  const asking: Asking = { credential, caller, coordinates: coordinates.answer };
-  if (!caller) return refused(context, asking, { kind: "identity" });
-  const asked: Asked = { ...asking, caller };
-  const early = refuseBeforeResolving(context, asked);
-  if (early) return refused(context, asked, early);
-  const resolution = context.registry.resolve(asked.coordinates, "verified");
+  coordinates: Pick<Fields, "name" | "version">,
+  caller: Caller,
+): Answered | Promise<Answered> {
+  const session = callingSession(context, caller.token);
+  const asking: Asking = { caller, session, coordinates };
+  if (!session) return refused(context, asking, { kind: "identity" });
+  const asked: Asked = { ...asking, session };
+  const { name } = coordinates;
+  if (!session.held.spawnAllow.index.has(name)) {
+    return refused(context, asked, { kind: "not-in-parent-allow", name });
+  }
+  const standing = standingOf(context, session);
+  const early = boundRefusal(boundReached(context.limits, standing), context.limits, standing);
+  if (early) return refused(context, asked, early, standing);
+  const resolution = context.registry.resolve(coordinates, "verified");
   if (resolution instanceof Promise) return resolution.then((resolved) => judge(context, asked, resolved));
-  return judge(context, asked, resolution);
+  return judge(context, asked, resolution, standing);
 }
 
-function refuseBeforeResolving(context: Context, asked: Asked): Refusal | undefined {
-  const { name } = asked.coordinates;
-  if (!asked.caller.held.spawnAllow.index.has(name)) return { kind: "not-in-parent-allow", name };
-  const standing = standingOf(context, asked);
-  return boundRefusal(boundReached(context.limits, standing), context.limits, standing);
-}
-
-/** From here to the end nothing waits: what was checked is still so when the slot is taken. */
-function judge(context: Context, asked: Asked, resolution: Resolution<Envelope>): Decision<SpawnAnswer> {
+/** @param standing the session's figures, where nothing has been waited for since they were taken */
+function judge(
+  context: Context,
+  asked: Asked,
+  resolution: Resolution<Envelope>,
+  standing?: Standing,
+): Answered | Promise<Answered> {
   if (!resolution.ok) return refused(context, asked, { kind: "unresolved", message: resolution.message });
-  const exceeded = knownExcesses(asked.caller.held, resolution.artifact.held);
-  if (isNonEmpty(exceeded)) return refused(context, asked, { kind: "envelope", excesses: exceeded });
-  if (!context.sessions.running(asked.caller.id)) return refused(context, asked, { kind: "identity" });
-  const standing = standingOf(context, asked);
+  const { artifact } = resolution;
+  const excesses = knownExcesses(asked.session.held, artifact.held);
+  if (excesses instanceof Promise) {
+    return excesses.then((exceeded) => conclude(context, asked, artifact, exceeded));
+  }
+  return conclude(context, asked, artifact, excesses, standing);
+}
+
+/** From here to the end nothing waits: what is checked is still so when the slot is taken. */
+function conclude(
+  context: Context,
+  asked: Asked,
+  artifact: Artifact<Envelope>,
+  excesses: readonly Excess[],
+  known?: Standing,
+): Answered {
+  const { session, caller } = asked;
+  if (isNonEmpty(excesses)) return refused(context, asked, { kind: "envelope", excesses });
+  if (!context.sessions.running(session.id)) return refused(context, asked, { kind: "identity" });
+  const standing = known ?? standingOf(context, session);
   const late = boundRefusal(slotBoundReached(context.limits, standing), context.limits, standing);
-  return late ? refused(context, asked, late) : grant(context, asked, resolution.artifact);
+  if (late) return refused(context, asked, late, standing);
+  // Nobody would hold the approval. A caller can only have left where something was waited for.
+  if (!known && caller.hasLeft()) return refused(context, asked, { kind: "caller-left" }, standing);
+  return grant(context, asked, artifact, standing);
 }
 
 function grant(
   context: Context,
-  { caller, coordinates }: Asked,
+  { session, coordinates }: Asked,
   { sha256 }: Artifact<Envelope>,
-): Decision<SpawnAnswer> {
+  { liveCapsules: used }: Standing,
+): Answered {
   const { authority, sessions, log } = context;
   const { name, version } = coordinates;
-  const depth = caller.depth - 1;
+  const depth = session.depth - 1;
   const { token, approval } = authority.mintApproval({
-    sid: caller.id,
+    sid: session.id,
     name,
     version,
     digest: sha256,
     depth,
   });
-  sessions.reserve(caller.id, approval.jti);
+  sessions.reserve(session.id, approval.jti);
   log.granted({
     event: "spawn",
-    session: caller.id,
+    session: session.id,
     capsule: loggedCapsule(coordinates),
     approval: tokenId(token),
     depth,
-    ...slots(context),
+    ...slots(context, used + 1),
   });
   return { ok: true, answer: { approval: token, name, version, sha256, expires_at_ms: approval.exp } };
 }
 
 function refused(
   context: Context,
-  { credential, caller, coordinates }: Asking,
+  { caller, session, coordinates }: Asking,
   refusal: Refusal,
-): Decision<SpawnAnswer> {
+  standing?: Standing,
+): Answered {
   const fields = {
     event: "spawn",
     refused: refusal.kind,
-    session: caller?.id,
+    session: session?.id,
     capsule: loggedCapsule(coordinates),
-    credential: credential === undefined ? undefined : tokenId(credential),
-    depth: caller?.depth,
-    ...slots(context),
+    credential: caller.token === undefined ? undefined : tokenId(caller.token),
+    depth: session?.depth,
+    ...slots(context, standing?.liveCapsules),
     ...refusalDetail(refusal),
   };
-  if (caller) context.log.refused(fields);
+  if (session) context.log.refused(fields);
   else context.log.refusedUnverified(fields);
   return refuse(refusal);
 }
@@ -130,11 +156,11 @@ function refusalDetail(refusal: Refusal): LogFields {
   return { detail: `${first.key}: '${first.entry}'`, also: also.length > 0 ? also.join(",") : undefined };
 }
 
-function standingOf(context: Context, { caller }: Asked): Standing {
+function standingOf(context: Context, { id, depth }: RunningSession<Envelope>): Standing {
   return {
-    depthRemaining: caller.depth,
+    depthRemaining: depth,
     liveCapsules: liveCapsules(context),
-    liveChildren: context.sessions.liveChildren(caller.id),
+    liveChildren: context.sessions.liveChildren(id),
   };
 }
 

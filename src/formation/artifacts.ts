@@ -11,6 +11,7 @@ import { readManifestInSlices } from "../registry/manifest.ts";
 import { platformName } from "../registry/platform.ts";
 import { Registry, type Resolution } from "../registry/registry.ts";
 import { listVersions, type VersionListing } from "../registry/versions.ts";
+import { inSlices } from "../slices.ts";
 
 /** Where artifacts are looked for. */
 export interface ArtifactsOptions {
@@ -51,7 +52,7 @@ export class Artifacts {
       platform,
       capacity: 0,
       readManifest: readManifestInSlices,
-      lower: lowerManifest,
+      lower: (manifest) => inSlices(lowerManifest(manifest)),
     });
   }
 

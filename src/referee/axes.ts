@@ -63,12 +63,21 @@ export const AXES: readonly Axis[] = [
   },
 ];
 
-/** Every axis on which the child exceeds its parent, in the order they are asked; empty where it is within. */
-export function excesses(parent: Envelope, child: Envelope): readonly Excess[] {
-  return AXES.flatMap((axis) => {
-    const entry = axis.declares(child).find((declared) => !axis.covers(parent, declared));
-    return entry === undefined ? [] : [{ key: axis.key, entry, error: refusal(axis, entry, parent) }];
-  });
+/**
+ * Every axis on which the child exceeds its parent, in the order they are asked; empty where it is within. Each entry is
+ * a place where the work may pause: a manifest may hold some eighty thousand of them.
+ */
+export function* excesses(parent: Envelope, child: Envelope): Generator<void, readonly Excess[]> {
+  const found: Excess[] = [];
+  for (const axis of AXES) {
+    for (const entry of axis.declares(child)) {
+      yield;
+      if (axis.covers(parent, entry)) continue;
+      found.push({ key: axis.key, entry, error: refusal(axis, entry, parent) });
+      break;
+    }
+  }
+  return found;
 }
 
 /** What a caller hears of one declaration that its parent does not cover. */

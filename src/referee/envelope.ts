@@ -5,7 +5,7 @@ import type { Manifest } from "../registry/manifest.ts";
 import { InstallPatterns } from "./install-pattern.ts";
 import { NetworkRules } from "./network-rule.ts";
 
-/** Entries as the manifest declares them, in its order, beside the index that answers for them as a parent's. */
+/** Entries as the manifest declares them, in its order and each once, beside the index that answers for a parent's. */
 export interface Declared<Index> {
   readonly entries: readonly string[];
   readonly index: Index;
@@ -29,26 +29,43 @@ export interface Envelope {
   readonly containment: Containment;
 }
 
-export function lowerManifest(manifest: Manifest): Envelope {
+/** Lowers a manifest. Each entry is a place where the work may pause: a manifest may hold some eighty thousand of them. */
+export function* lowerManifest(manifest: Manifest): Generator<void, Envelope> {
   return {
-    networkAllow: declared(manifest.networkAllow, NetworkRules),
+    networkAllow: yield* indexed(manifest.networkAllow, new NetworkRules()),
     unixSockets: manifest.unixSockets,
-    peerFetchAllow: declared(manifest.peerFetchAllow, NetworkRules),
-    shellAllow: declared(manifest.shellAllow, Set<string>),
-    spawnAllow: declared(manifest.spawnAllow, Set<string>),
-    envAllow: declared(manifest.envAllow, Set<string>),
+    peerFetchAllow: yield* indexed(manifest.peerFetchAllow, new NetworkRules()),
+    shellAllow: yield* distinct(manifest.shellAllow),
+    spawnAllow: yield* distinct(manifest.spawnAllow),
+    envAllow: yield* distinct(manifest.envAllow),
     filesystemScope: manifest.filesystemScope,
     workdirExec: manifest.workdirExec,
-    stateStores: declared([...new Set(manifest.stateStores)].sort(), Set<string>),
-    installSkill: declared(manifest.installSkill, InstallPatterns),
-    installTool: declared(manifest.installTool, InstallPatterns),
+    // An artifact that opens a store takes some forty bytes: there are few enough to be sorted at once.
+    stateStores: yield* distinct([...manifest.stateStores].sort()),
+    installSkill: yield* indexed(manifest.installSkill, new InstallPatterns()),
+    installTool: yield* indexed(manifest.installTool, new InstallPatterns()),
     containment: manifest.containment,
   };
 }
 
-function declared<Index>(
+/** Equal entries once, in the order in which they first stand. */
+function* distinct(entries: readonly string[]): Generator<void, Declared<ReadonlySet<string>>> {
+  const index = new Set<string>();
+  for (const entry of entries) {
+    yield;
+    index.add(entry);
+  }
+  return { entries: [...index], index };
+}
+
+function* indexed<Index extends { add(entry: string): void }>(
   entries: readonly string[],
-  Index: new (entries: readonly string[]) => Index,
-): Declared<Index> {
-  return { entries, index: new Index(entries) };
+  index: Index,
+): Generator<void, Declared<Index>> {
+  const once = (yield* distinct(entries)).entries;
+  for (const entry of once) {
+    yield;
+    index.add(entry);
+  }
+  return { entries: once, index };
 }

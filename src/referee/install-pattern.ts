@@ -11,15 +11,18 @@ const PATTERN = /^(?:[a-z0-9/-]+\*?|\*)$/;
 export class InstallPatterns {
   readonly #names = new Set<string>();
   readonly #prefixes = new Set<string>();
-  readonly #lengths: readonly number[];
+  readonly #lengths = new Set<number>();
 
-  constructor(patterns: readonly string[]) {
-    for (const pattern of patterns) {
-      if (!PATTERN.test(pattern)) continue;
-      if (pattern.endsWith("*")) this.#prefixes.add(pattern.slice(0, -1));
-      else this.#names.add(pattern);
+  /** A malformed pattern covers nothing. */
+  add(pattern: string): void {
+    if (!PATTERN.test(pattern)) return;
+    if (!pattern.endsWith("*")) {
+      this.#names.add(pattern);
+      return;
     }
-    this.#lengths = [...new Set([...this.#prefixes].map((prefix) => prefix.length))];
+    const prefix = pattern.slice(0, -1);
+    this.#prefixes.add(prefix);
+    this.#lengths.add(prefix.length);
   }
 
   /** Whether one of the patterns covers this one; a malformed pattern is never covered. */
@@ -27,6 +30,10 @@ export class InstallPatterns {
     if (!PATTERN.test(pattern)) return false;
     if (this.#names.has(pattern)) return true;
     const text = pattern.endsWith("*") ? pattern.slice(0, -1) : pattern;
-    return this.#lengths.some((length) => length <= text.length && this.#prefixes.has(text.slice(0, length)));
+    // By the lengths of this text: a parent may hold hundreds of others, asked for each of a child's entries.
+    for (let length = 0; length <= text.length; length++) {
+      if (this.#lengths.has(length) && this.#prefixes.has(text.slice(0, length))) return true;
+    }
+    return false;
   }
 }

@@ -40,11 +40,10 @@ function parseHost(authority: string): string | undefined {
 export class NetworkRules {
   readonly #keys = new Set<string>();
 
-  constructor(entries: readonly string[]) {
-    for (const entry of entries) {
-      const rule = parseNetworkRule(entry);
-      if (rule) this.#keys.add(keyOf(rule.scheme, rule.host, rule.port));
-    }
+  /** An unreadable entry covers nothing. */
+  add(entry: string): void {
+    const rule = parseNetworkRule(entry);
+    if (rule) this.#keys.add(keyOf(rule.scheme, rule.host, rule.port));
   }
 
   /** Whether one of the entries covers this rule. */

@@ -33,7 +33,7 @@ export interface RegistryOptions<Held, Read = Manifest> {
   readonly path: string;
   /** Reads a manifest's text; may take its time. */
   readonly readManifest: (source: string) => ManifestReading<Read> | Promise<ManifestReading<Read>>;
-  /** What to keep of a manifest; may take its time. */
+  /** What to keep of a manifest; a promise where that takes long. */
   readonly lower: (manifest: Read) => Held | Promise<Held>;
   /** Unix milliseconds. */
   readonly now?: () => number;

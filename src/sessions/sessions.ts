@@ -48,8 +48,6 @@ export class Sessions<Held> {
   readonly #finished = new FinishedSessions();
   readonly #reservations: Reservations;
   #running = 0;
-  /** Sessions that were ever added. */
-  #added = 0;
 
   /** `monotonic`: milliseconds that only grow. */
   constructor(monotonic: () => number) {
@@ -138,7 +136,7 @@ export class Sessions<Held> {
   }
 
   #add(id: SessionId, depth: number, held: Held, parent: Session<Held> | undefined): void {
-    const running = { id, depth, held, parent, number: this.#added++ >>> 0, reserved: 0 };
+    const running = { id, depth, held, parent, reserved: 0 };
     this.#sessions.set(id, { id, status: "running", depth, runningChildren: 0, running });
     this.#running++;
   }

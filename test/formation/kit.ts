@@ -6,6 +6,7 @@ import { type Formation, formationText, inspectFormation } from "../../src/forma
 import type { FormationRequest } from "../../src/formation/survey.ts";
 import { type Envelope, lowerManifest } from "../../src/referee/envelope.ts";
 import type { Manifest } from "../../src/registry/manifest.ts";
+import { atOnce } from "../../src/slices.ts";
 import { packCapsule, publishArchive } from "../kit/publish.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
@@ -85,5 +86,5 @@ export function treeText(formation: Formation): string[] {
 
 /** A manifest, lowered. */
 export function held(manifest: Manifest): Envelope {
-  return lowerManifest(manifest);
+  return atOnce(lowerManifest(manifest));
 }

@@ -124,7 +124,7 @@ test("a request without a Host is refused, in HTTP/1.1 and in HTTP/1.0", async (
 test("the loopback names are answered, with and without a port, in either case", async () => {
   const { port } = daemon;
   for (const name of ["127.0.0.1", "localhost", "LocalHost", "[::1]"]) {
-    for (const host of [name, `${name}:${port}`, `${name}:1`]) {
+    for (const host of [name, `${name}:${port}`, `${name}:1`, `${name}:`]) {
       const answer = await exchangeRaw(port, requestBytes({ path: "/health", host }));
       expect([host, answer?.status, answer?.body]).toEqual([host, 200, "{}"]);
       if (answer) expectNoCors(answer);
@@ -186,4 +186,15 @@ test("no connection is made into another protocol", async () => {
   expect(answer?.status).toBe(200);
   const connect = await exchangeRaw(daemon.port, requestBytes({ method: "CONNECT", path: "127.0.0.1:1" }));
   expect([400, 404]).toContain(connect?.status ?? 0);
+});
+
+test("a method that HTTP has and the API has not is not found; one that the parser does not know ends the connection", async () => {
+  for (const method of ["PURGE", "PROPFIND", "QUERY", "TRACE"]) {
+    const answer = await exchangeRaw(daemon.port, requestBytes({ method, path: "/health" }));
+    expect([method, answer?.status, answer?.body]).toEqual([method, 404, '{"error":"not found"}']);
+  }
+  for (const method of ["get", "Get", "FOO", "BREW"]) {
+    const answer = await exchangeRaw(daemon.port, requestBytes({ method, path: "/health" }));
+    expect([method, answer]).toEqual([method, undefined]);
+  }
 });

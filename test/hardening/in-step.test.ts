@@ -70,15 +70,47 @@ for (const [framing, { header, body }] of Object.entries(FRAMINGS)) {
   }
 }
 
-test("requests that follow one another without waiting are answered in their order", async () => {
+const pathOf = (index: number) => (index % 3 === 0 ? "/health" : `/status/${index}`);
+const bodyOf = (index: number) => (index % 3 === 0 ? "{}" : '{"error":"session not found"}');
+
+test("of requests sent ahead a few are answered in their order, and the last says that it is the last", async () => {
   const connection = await connectRaw(daemon.port);
-  const paths = Array.from({ length: 200 }, (_, index) => (index % 3 === 0 ? "/health" : `/status/${index}`));
-  connection.send(paths.map((path) => requestBytes({ path })).join(""));
-  for (const path of paths) {
+  connection.send(Array.from({ length: 200 }, (_, index) => requestBytes({ path: pathOf(index) })).join(""));
+  const answers: RawAnswer[] = [];
+  for (let next = await connection.answer(); next; next = await connection.answer()) answers.push(next);
+  expect(answers.map(({ body }) => body)).toEqual(answers.map((_, index) => bodyOf(index)));
+  expect(answers.map(({ headers }) => headers.get("connection"))).toEqual(
+    answers.map((_, index) => (index === answers.length - 1 ? "close" : undefined)),
+  );
+  expect(answers.length).toBeWithin(1, 17);
+  connection.close();
+});
+
+test("requests that wait for their answers are answered for as long as they come", async () => {
+  const connection = await connectRaw(daemon.port);
+  for (let index = 0; index < 300; index++) {
+    connection.send(requestBytes({ path: pathOf(index) }));
     const answer = await connection.answer();
-    expect(answer?.body).toBe(path === "/health" ? "{}" : '{"error":"session not found"}');
+    expect([answer?.body, answer?.headers.get("connection")]).toEqual([bodyOf(index), undefined]);
   }
   connection.close();
+});
+
+test("many connections that wait for their answers are never taken for one that does not", async () => {
+  const answers = await Promise.all(
+    Array.from({ length: 32 }, async () => {
+      const connection = await connectRaw(daemon.port);
+      const seen = new Set<string>();
+      for (let index = 0; index < 100; index++) {
+        connection.send(requestBytes({ path: "/health" }));
+        const answer = await connection.answer();
+        seen.add(`${answer?.body} ${answer?.headers.get("connection")}`);
+      }
+      connection.close();
+      return [...seen];
+    }),
+  );
+  expect(answers).toEqual(answers.map(() => ["{} undefined"]));
 });
 
 test("an ambiguous length is never answered as two requests", async () => {

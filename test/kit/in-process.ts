@@ -11,6 +11,7 @@ import { type ArtifactName, parseArtifactName } from "../../src/registry/artifac
 import { readManifest } from "../../src/registry/manifest.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { Sessions } from "../../src/sessions/sessions.ts";
+import { inSlices } from "../../src/slices.ts";
 import { createAuthority } from "../../src/tokens/authority.ts";
 import { Caller } from "./host.ts";
 
@@ -51,16 +52,20 @@ export function inProcess(
     spawnAllow: new Set((options.spawnAllow ?? []).map(nameOf)),
     authority: createAuthority({ randomBytes, wall: () => clock.wall }),
     sessions: new Sessions(() => clock.monotonic),
-    registry: new Registry({ path: registry, readManifest, lower: lowerManifest }),
+    registry: new Registry({
+      path: registry,
+      readManifest,
+      lower: (manifest) => inSlices(lowerManifest(manifest)),
+    }),
     census: new Census(options.records ?? []),
     log,
     wall: () => clock.wall,
   };
-  const app = createApp(context).compile();
+  const app = createApp(context);
   const caller = new Caller(async (path, init) => {
     const request = new Request(`http://127.0.0.1:7700${path}`, init);
     request.headers.set("host", "127.0.0.1:7700");
-    return app.fetch(request);
+    return app.fetch(request, () => undefined);
   });
   return { caller, clock, context, logged };
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { excesses } from "../../src/referee/axes.ts";
 import { lowerManifest } from "../../src/referee/envelope.ts";
 import { readManifest } from "../../src/registry/manifest.ts";
+import { atOnce } from "../../src/slices.ts";
 import { type EnvelopeVector, envelopeVectors, vectorManifest } from "../kit/vectors.ts";
 
 function verdict(vector: EnvelopeVector): { unreadable: true } | { refused: unknown } {
@@ -9,7 +10,8 @@ function verdict(vector: EnvelopeVector): { unreadable: true } | { refused: unkn
   const child = readManifest(vectorManifest(vector, "child"));
   if (!parent.ok) throw new Error(`the parent does not read: ${parent.fault}`);
   if (!child.ok) return { unreadable: true };
-  const [first] = excesses(lowerManifest(parent.manifest), lowerManifest(child.manifest));
+  const holds = atOnce(lowerManifest(parent.manifest));
+  const [first] = atOnce(excesses(holds, atOnce(lowerManifest(child.manifest))));
   return { refused: first ? { key: first.key, error: first.error } : null };
 }
 

@@ -38,9 +38,7 @@ interface Real {
 }
 
 const id = (number: number) => `ses_${number}` as SessionId;
-/** Its first half is what they are found by: some of them share it. */
-const approvalId = (number: number) =>
-  `${String(number % 7).padStart(8, "0")}${String(number).padStart(24, "0")}`;
+const approvalId = (number: number) => String(number).padStart(32, "0");
 
 function agree(model: Model, { sessions }: Real): void {
   expect(sessions.live).toBe(model.live());
@@ -182,6 +180,25 @@ test("each approval is known for its own sixty seconds, however many were grante
   now = 30_000 + APPROVAL_LIFETIME_MS;
   expect(sessions.redeem(approvalId(20_002))).toBe("unknown");
   expect(sessions.liveChildren(id(1))).toBe(4001);
+});
+
+test("an approval expires at its own time, also where the next one was granted a moment later", () => {
+  let now = 0;
+  const sessions = new Sessions<string>(() => now);
+  sessions.addRoot(id(1), 3, "held");
+  sessions.reserve(id(1), approvalId(1));
+  sessions.reserve(id(1), approvalId(2));
+  now = 1;
+  sessions.reserve(id(1), approvalId(3));
+  now = APPROVAL_LIFETIME_MS - 1;
+  expect(sessions.redeem(approvalId(2))).toBe("redeemed");
+  now = APPROVAL_LIFETIME_MS;
+  expect([1, 2, 3].map((number) => sessions.redeem(approvalId(number)))).toEqual([
+    "unknown",
+    "unknown",
+    "redeemed",
+  ]);
+  expect(sessions.liveChildren(id(1))).toBe(1);
 });
 
 test("a finished session is known by its outcome and depth for ever, however many there are", () => {

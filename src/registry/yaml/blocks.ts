@@ -5,10 +5,10 @@
  */
 
 import { readBlockText } from "./block-text.ts";
-import { COLON, DASH, GREATER, PIPE } from "./characters.ts";
+import { COLON, DASH, GREATER, isOpening, PIPE } from "./characters.ts";
 import type { Cursor } from "./cursor.ts";
 import type { YamlFault } from "./fault.ts";
-import { isOpening, readFlow } from "./flow.ts";
+import { readFlow } from "./flow.ts";
 import { checkKey, isKey, readScalar } from "./scalar.ts";
 import { EMPTY, MAX_NESTING, type YamlText, type YamlTree } from "./tree.ts";
 
@@ -180,7 +180,7 @@ class Blocks {
     if (isOpening(cursor.code())) throw cursor.fault("collectionAsKey");
     const start = cursor.at;
     const key = readScalar(cursor, false);
-    if (!isKey(cursor)) throw cursor.fault("keyOverLines");
+    if (!isKey(cursor)) throw cursor.fault("keyWithoutColon");
     return this.#readValueOf(map, key, start);
   }
 

@@ -22,11 +22,17 @@ export const MAP_OPEN = 0x7b;
 export const PIPE = 0x7c;
 export const MAP_CLOSE = 0x7d;
 
+export function isOpening(code: number): boolean {
+  return code === LIST_OPEN || code === MAP_OPEN;
+}
+
+export function isClosing(code: number): boolean {
+  return code === LIST_CLOSE || code === MAP_CLOSE;
+}
+
 /** `, [ ] { }`: what ends a plain text inside brackets. */
 export function isFlowIndicator(code: number): boolean {
-  return (
-    code === COMMA || code === LIST_OPEN || code === LIST_CLOSE || code === MAP_OPEN || code === MAP_CLOSE
-  );
+  return code === COMMA || isOpening(code) || isClosing(code);
 }
 
 /**

@@ -38,7 +38,7 @@ export const REFUSED = {
     "an escape that not every reader knows",
     "use \\\\, \\\", \\n, \\t, \\xNN, \\uNNNN or \\UNNNNNNNN with a character's code",
   ],
-  keyOverLines: ["a key without a colon and a space on its line", "write `key: value`"],
+  keyWithoutColon: ["a key without a colon and a space on its line", "write `key: value`"],
   keyTooLong: [`a key longer than ${MAX_KEY_LENGTH} characters`, "shorten the key"],
   listUnaligned: ["a line without a dash among list entries", "begin it with a dash, or align it with a key"],
   mergeKey: ["a merge key (<<)", "write the keys out where they are needed"],

@@ -1,9 +1,8 @@
 /** Lists and mappings in brackets, on one line or over several. */
 
-import { COLON, COMMA, LIST_CLOSE, LIST_OPEN, MAP_CLOSE, MAP_OPEN } from "./characters.ts";
+import { COLON, COMMA, isClosing, isOpening, LIST_CLOSE, LIST_OPEN, MAP_CLOSE } from "./characters.ts";
 import type { Cursor } from "./cursor.ts";
 import { refused } from "./fault.ts";
-import { isClosing } from "./plain.ts";
 import { checkKey, isKey, readScalar } from "./scalar.ts";
 import { EMPTY, MAX_NESTING, type YamlTree } from "./tree.ts";
 
@@ -24,10 +23,6 @@ interface OpenMap {
   readonly line: number;
   readonly entries: Map<string, YamlTree>;
   filled: boolean;
-}
-
-export function isOpening(code: number): boolean {
-  return code === LIST_OPEN || code === MAP_OPEN;
 }
 
 /**
@@ -79,7 +74,7 @@ function readKey(cursor: Cursor, { entries }: OpenMap): string {
   const key = readScalar(cursor, true);
   const touches =
     !key.plain && cursor.code() === COLON && !isClosing(cursor.code(1)) && cursor.code(1) !== COMMA;
-  if (!touches && !isKey(cursor)) throw cursor.fault("keyOverLines");
+  if (!touches && !isKey(cursor)) throw cursor.fault("keyWithoutColon");
   checkKey(cursor, key, start, entries);
   cursor.at++;
   return key.text;

@@ -1,18 +1,6 @@
 /** Texts without quotes, on one line. */
 
-import {
-  COLON,
-  COMMA,
-  DASH,
-  HASH,
-  isFlowIndicator,
-  LINE_FEED,
-  LIST_CLOSE,
-  MAP_CLOSE,
-  QUESTION,
-  SPACE,
-  TAB,
-} from "./characters.ts";
+import { COLON, COMMA, DASH, HASH, isFlowIndicator, LINE_FEED, QUESTION, SPACE, TAB } from "./characters.ts";
 import type { Cursor } from "./cursor.ts";
 import type { RefusedForm } from "./fault.ts";
 
@@ -79,8 +67,4 @@ function refuseIndicator(cursor: Cursor, inFlow: boolean): void {
   if (inFlow && form === "blockUnderKey") throw cursor.fault("blockInFlow");
   if (inFlow && code === COMMA) throw cursor.fault("emptyEntry");
   throw cursor.fault(form);
-}
-
-export function isClosing(code: number): boolean {
-  return code === LIST_CLOSE || code === MAP_CLOSE;
 }

@@ -1,0 +1,76 @@
+/**
+ * `npm run worst -- [--minutes N] [--seed S]`: looks for the manifests that hold others up the most. Each case is read,
+ * lowered and compared by a daemon of its own making, while another session asks; how long that one had to wait at most
+ * is the figure.
+ *
+ * Prints the ten worst cases. Exits 1 where others waited longer than they may.
+ */
+
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { compile, ROOT } from "../scripts/compile.ts";
+import { probeWhile } from "./events.ts";
+import { createHost, type Host, PARENT, SUBJECT } from "./host.ts";
+import type { Server } from "./server.ts";
+import { deregister, register, type Session } from "./sessions.ts";
+import { seeded, type WorstCase, worstCase } from "./worst-manifests.ts";
+
+/** The longest that anybody else may wait for an answer, in milliseconds. */
+export const OTHERS_WAIT_MS = 50;
+/** A machine's own pauses are not repeated by the same case: it is measured again before it is believed. */
+const REPEATS = 3;
+
+/** How long others waited at most, in milliseconds, the least of several times; and what the case was answered. */
+export async function measureWorst(
+  host: Host,
+  server: Server,
+  prober: Session,
+  { parent, child }: WorstCase,
+): Promise<{ readonly waited: number; readonly status: number }> {
+  let status = 0;
+  let least = Number.POSITIVE_INFINITY;
+  for (let repeat = 0; repeat < REPEATS && least > OTHERS_WAIT_MS / 2; repeat++) {
+    await host.publish(PARENT, { "murmur.yaml": parent });
+    await host.publish(SUBJECT, { "murmur.yaml": child });
+    const judged = (async () => {
+      const session = await register(server);
+      const asked = await fetch(`http://127.0.0.1:${server.port}/spawn`, {
+        method: "POST",
+        headers: { "x-murmur-spawn-credential": session.credential },
+        body: JSON.stringify(SUBJECT),
+      });
+      status = asked.status;
+      await asked.text();
+      await deregister(server, session);
+    })();
+    least = Math.min(least, (await probeWhile(server, prober, judged)).max);
+  }
+  return { waited: least, status };
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { minutes: { type: "string" }, seed: { type: "string" } } });
+  const minutes = Number(values.minutes ?? "1");
+  const seed = Number(values.seed ?? Date.now() % 1e9);
+  const executable = join(ROOT, "dist/mur-roost");
+  await compile({ outfile: executable });
+  const host = await createHost(executable);
+  try {
+    const server = await host.daemon("worst");
+    const prober = await register(server);
+    const random = seeded(seed);
+    const found: { readonly what: string; readonly waited: number; readonly status: number }[] = [];
+    for (const end = performance.now() + minutes * 60_000; performance.now() < end; ) {
+      const next = worstCase(random);
+      found.push({ what: next.what, ...(await measureWorst(host, server, prober, next)) });
+    }
+    found.sort((one, other) => other.waited - one.waited);
+    process.stdout.write(`${found.length} cases, seed ${seed}; others waited at most\n`);
+    for (const { what, waited, status } of found.slice(0, 10))
+      process.stdout.write(`${waited.toFixed(1).padStart(8)} ms  ${status}  ${what}\n`);
+    process.exitCode = (found[0]?.waited ?? 0) > OTHERS_WAIT_MS ? 1 : 0;
+  } finally {
+    await host.stopAll();
+    host.remove();
+  }
+}

@@ -1,0 +1,62 @@
+/** 32 clients play formations, kill some sessions and inject faults; then the daemon's counts are a model's. */
+
+import type { Outcome } from "../soak.ts";
+import { newTally, playFormation, type SoakContext } from "./client.ts";
+import {
+  compare,
+  daemonArguments,
+  MAX_DEPTH,
+  publish,
+  publishFormation,
+  residentMegabytes,
+  startDaemon,
+  waitForReservations,
+} from "./daemon.ts";
+import { Model } from "./model.ts";
+
+const CLIENTS = 32;
+const KILLABLE = 100;
+
+export async function soakFormations(home: string, minutes: number): Promise<Outcome> {
+  await publishFormation(home);
+  const daemon = await startDaemon(home, daemonArguments(600, "parent"));
+  const first = residentMegabytes(daemon.pid);
+  let edition = 0;
+  const context: SoakContext = {
+    port: daemon.port,
+    model: new Model(),
+    tally: newTally(),
+    random: Math.random,
+    killable: KILLABLE,
+    republish: () => void publish(home, "volatile", "  env: {allow: []}\n", { edition: String(edition++) }),
+  };
+  const end = performance.now() + minutes * 60_000;
+  const client = async () => {
+    while (performance.now() < end) await playFormation(context, MAX_DEPTH);
+  };
+  await Promise.all(Array.from({ length: CLIENTS }, client));
+  const { model, tally } = context;
+  await waitForReservations(model);
+  const difference = await compare(daemon.url, model);
+  const last = residentMegabytes(daemon.pid);
+  const exit = await daemon.stop();
+  return {
+    rows: [
+      ["minutes, clients", `${minutes}, ${CLIENTS}`],
+      ["formations", tally.formations],
+      ["requests", tally.requests],
+      ["refusals among them", tally.refusals],
+      ["faults injected", tally.faults],
+      ["sessions registered", model.sessions.length],
+      ["of these killed, their slots held", tally.killed],
+      ["memory first and last, MB", `${first}, ${last}`],
+      ["answers that nothing allows", tally.unexpected.length],
+      ["difference between the daemon's counts and the model's", difference],
+    ],
+    faults: [
+      ...tally.unexpected,
+      ...(difference === 0 ? [] : [`the daemon's counts and the model's differ by ${difference}`]),
+      ...(exit === 0 ? [] : [`the daemon ended with ${exit}`]),
+    ],
+  };
+}

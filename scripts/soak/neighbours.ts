@@ -1,0 +1,189 @@
+/**
+ * 16 well-behaved clients beside a neighbour that does everything at once that was ever found to hold the daemon up:
+ * sending ahead, 2,000 idle connections, slow bodies, worst manifests, readings without a token, lines for the log. The
+ * daemon's stderr is a terminal that nobody reads, and it has few more descriptors than it needs.
+ */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { seeded, worstCase } from "../../bench/worst-manifests.ts";
+import type { Outcome } from "../soak.ts";
+import { ask, expectStatus, newTally, playFormation, type SoakContext } from "./client.ts";
+import {
+  compare,
+  daemonArguments,
+  EXECUTABLE,
+  highestMegabytes,
+  MAX_DEPTH,
+  publish,
+  publishFormation,
+  publishManifest,
+  residentMegabytes,
+  VERSION,
+  waitForReservations,
+} from "./daemon.ts";
+import { WORST_ARTIFACTS } from "./hostile/neighbour.ts";
+import { Model } from "./model.ts";
+
+const CLIENTS = 16;
+/** The neighbour's 2,248 connections, those of the clients, what the runtime holds, and little more. */
+const DESCRIPTORS = 2400;
+const P99_MS = 100;
+const SEED = 1;
+
+/** What runs until it is ended, and how it is ended. */
+interface Started {
+  readonly port: number;
+  readonly pid: number;
+  /** Resolves once it is over. */
+  stop(): Promise<void>;
+  kill(): void;
+}
+
+export async function soakNeighbours(home: string, minutes: number): Promise<Outcome> {
+  await publishFormation(home);
+  const random = seeded(SEED);
+  for (let index = 0; index < WORST_ARTIFACTS; index++) {
+    await publishManifest(home, `worst-${index}`, worstCase(random).child);
+  }
+  await publishWorstPair(home, random);
+  const daemon = await startOnUnreadTerminal(home);
+  const neighbour = Bun.spawn(
+    [process.execPath, join(import.meta.dir, "hostile", "neighbour.ts"), String(daemon.port)],
+    { stdin: "ignore", stdout: "ignore", stderr: "inherit" },
+  );
+  try {
+    return await playBeside(home, daemon, random, minutes, async () => {
+      neighbour.kill("SIGKILL");
+      await neighbour.exited;
+    });
+  } finally {
+    neighbour.kill("SIGKILL");
+    daemon.kill();
+  }
+}
+
+async function playBeside(
+  home: string,
+  daemon: Started,
+  random: () => number,
+  minutes: number,
+  endNeighbour: () => Promise<void>,
+): Promise<Outcome> {
+  let edition = 0;
+  const context: SoakContext = {
+    port: daemon.port,
+    model: new Model(),
+    tally: newTally(),
+    random: Math.random,
+    killable: 0,
+    republish: () => void publish(home, "volatile", "  env: {allow: []}\n", { edition: String(edition++) }),
+  };
+  const { model, tally } = context;
+  const end = performance.now() + minutes * 60_000;
+  const untilEnd = async (play: () => Promise<void>) => {
+    while (performance.now() < end) {
+      await play().catch((error: unknown) => tally.unexpected.push(`lost: ${String(error)}`));
+    }
+  };
+  await Promise.all([
+    ...Array.from({ length: CLIENTS }, () => untilEnd(() => playFormation(context, MAX_DEPTH))),
+    untilEnd(() => spawnWorst(home, context, random)),
+  ]);
+  const highest = highestMegabytes(daemon.pid);
+  await endNeighbour();
+  await waitForReservations(model);
+  const difference = await compare(`http://127.0.0.1:${daemon.port}`, model);
+  const last = residentMegabytes(daemon.pid);
+  const stopping = performance.now();
+  await daemon.stop();
+  const stopped = performance.now() - stopping;
+  const p99 = tally.latencies.at(0.99);
+  return {
+    rows: [
+      ["minutes, clients", `${minutes}, ${CLIENTS}`],
+      ["formations", tally.formations],
+      ["requests", tally.requests],
+      ["sessions registered", model.sessions.length],
+      ["wait for an answer: half of them, 99 %, the longest; ms", waits(context)],
+      ["memory at most and last, MB", `${highest}, ${last}`],
+      ["answers that nothing allows, or that never came", tally.unexpected.length],
+      ["difference between the daemon's counts and the model's", difference],
+      ["SIGTERM to its end, ms", stopped.toFixed(0)],
+    ],
+    faults: [
+      ...tally.unexpected,
+      ...(p99 < P99_MS ? [] : [`one in a hundred waited ${p99.toFixed(0)} ms or longer`]),
+      ...(difference === 0 ? [] : [`the daemon's counts and the model's differ by ${difference}`]),
+      ...(stopped < 2500 ? [] : [`the daemon took ${stopped.toFixed(0)} ms to end`]),
+    ],
+  };
+}
+
+function waits({ tally: { latencies } }: SoakContext): string {
+  return [latencies.at(0.5), latencies.at(0.99), latencies.max].map((wait) => wait.toFixed(2)).join(", ");
+}
+
+async function publishWorstPair(home: string, random: () => number): Promise<void> {
+  const { parent, child } = worstCase(random);
+  await publishManifest(home, "worst-parent", parent);
+  // What the parent may spawn.
+  await publishManifest(home, "subject", child);
+}
+
+/** A session of the worst parent asks for the worst child, and ends; the next time they are others. */
+async function spawnWorst(home: string, context: SoakContext, random: () => number): Promise<void> {
+  const { model, tally } = context;
+  await publishWorstPair(home, random);
+  const id = `ses_worst_${model.sessions.length}`;
+  // What it waits itself is its own affair: others' waits are looked at.
+  const quiet = { ...context, tally: { ...tally, latencies: newTally().latencies } };
+  const body = { session_id: id, name: "local/worst-parent", version: VERSION };
+  const registered = await ask(quiet, "/register", body);
+  expectStatus(context, "worst parent", registered, 200);
+  if (registered.status !== 200) return;
+  const session = model.register(id, String(registered.body.credential), MAX_DEPTH);
+  const credential = { "x-murmur-spawn-credential": session.credential };
+  const spawn = await ask(quiet, "/spawn", { name: "local/subject", version: VERSION }, credential);
+  expectStatus(context, "worst child", spawn, 200, 403);
+  if (spawn.status === 200) model.reserve(session);
+  const ended = await ask(quiet, "/deregister", { outcome: "complete" }, credential);
+  expectStatus(context, "worst parent's end", ended, 200);
+  session.status = "complete";
+}
+
+/** Starts the daemon with few descriptors, on a terminal that is never read once it listens. */
+async function startOnUnreadTerminal(home: string): Promise<Started> {
+  const args = daemonArguments(600, "parent", "worst-parent");
+  const limited = ["sh", "-c", `ulimit -n ${DESCRIPTORS} && exec "$0" "$@"`, EXECUTABLE, ...args];
+  const terminal = Bun.spawn([process.execPath, join(import.meta.dir, "unread-terminal.ts"), ...limited], {
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "inherit",
+    env: { PATH: process.env.PATH ?? "", HOME: home },
+  });
+  const { value } = await terminal.stdout.getReader().read();
+  const { pid, port } = JSON.parse(new TextDecoder().decode(value)) as { pid: number; port: number };
+  return {
+    pid,
+    port,
+    async stop() {
+      process.kill(pid, "SIGTERM");
+      while (isRunning(pid)) await Bun.sleep(10);
+    },
+    kill() {
+      if (isRunning(pid)) process.kill(pid, "SIGKILL");
+      terminal.kill("SIGKILL");
+    },
+  };
+}
+
+/** Linux. Who started it hangs and reaps nothing: it is over once it is a zombie. */
+function isRunning(pid: number): boolean {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return !stat.slice(stat.lastIndexOf(")")).startsWith(") Z");
+  } catch {
+    return false;
+  }
+}

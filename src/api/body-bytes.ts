@@ -1,0 +1,116 @@
+/**
+ * The bytes of a body: no more of them than the limit, within their time, and what is left of them when an answer came
+ * first.
+ */
+
+import type { Refusal } from "./refusals.ts";
+
+export const MAX_BODY_BYTES = 64 * 1024;
+/** All of a body has this long to arrive, however it trickles in. */
+export const BODY_DEADLINE_SECONDS = 10;
+
+export function hasBody(request: Request): boolean {
+  const length = request.headers.get("content-length");
+  return request.headers.has("transfer-encoding") || (length !== null && length !== "0");
+}
+
+const TOO_LARGE: Refusal = { kind: "body-too-large", maxBytes: MAX_BODY_BYTES };
+const TOO_SLOW: Refusal = { kind: "body-too-slow", seconds: BODY_DEADLINE_SECONDS };
+const ENDED_EARLY: Refusal = { kind: "body-ended-early" };
+
+/** All of a body, or why it is not taken. What it did not read is left to `drain`. */
+export function readBytes(request: Request): Promise<Uint8Array | Refusal> {
+  const { headers } = request;
+  if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return Promise.resolve(TOO_LARGE);
+  const reading = headers.has("transfer-encoding") ? readChunks(request) : request.bytes();
+  return new Promise((resolve) => {
+    const arrival = arrivals.begin(() => resolve(TOO_SLOW));
+    const settle = (bytes: Uint8Array | Refusal) => {
+      arrivals.end(arrival);
+      resolve(bytes);
+    };
+    // A client that goes away leaves nobody to answer.
+    reading.then(settle, () => settle(ENDED_EARLY));
+  });
+}
+
+interface Arrival {
+  /** Monotonic milliseconds. */
+  readonly deadline: number;
+  readonly expire: () => void;
+}
+
+/**
+ * Bodies that are still arriving, oldest first. The runtime's idle timeout starts anew with each byte; this one does
+ * not. One timer serves them all, and runs only while there are any: nearly every body is there at once.
+ */
+class Arrivals {
+  static readonly #TICK_MS = 250;
+  readonly #pending = new Set<Arrival>();
+  #timer: Timer | undefined;
+
+  begin(expire: () => void): Arrival {
+    const arrival = { deadline: performance.now() + BODY_DEADLINE_SECONDS * 1000, expire };
+    this.#pending.add(arrival);
+    this.#timer ??= setInterval(() => this.#tick(), Arrivals.#TICK_MS);
+    return arrival;
+  }
+
+  end(arrival: Arrival): void {
+    this.#pending.delete(arrival);
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    for (const arrival of this.#pending) {
+      if (arrival.deadline > now) break;
+      this.#pending.delete(arrival);
+      arrival.expire();
+    }
+    if (this.#pending.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+const arrivals = new Arrivals();
+
+const DRAINED_BYTES = 16 * 1024 * 1024;
+const DRAINED_MS = 1000;
+/** A client that is sending on loopback does not pause for as long. */
+const PAUSE_MS = 50;
+
+/**
+ * Reads on while a body keeps coming, for a moment, and throws it away: a client that sends all of its body before it
+ * reads would otherwise find its connection broken, and never hear why.
+ */
+export async function drain(request: Request): Promise<void> {
+  if (request.body === null || request.body.locked) return;
+  const reader = request.body.getReader();
+  const end = performance.now() + DRAINED_MS;
+  try {
+    for (let drained = 0; drained < DRAINED_BYTES && performance.now() < end; ) {
+      const chunk = await Promise.race([reader.read(), Bun.sleep(PAUSE_MS)]);
+      if (!chunk || chunk.done) return;
+      drained += chunk.value.length;
+    }
+  } catch {
+    // The client went away.
+  }
+}
+
+/** A chunked body does not say its size: no more of it is kept than the limit. What follows is left to `drain`. */
+async function readChunks(request: Request): Promise<Uint8Array | Refusal> {
+  const reader = request.body?.getReader();
+  const chunks: Uint8Array[] = [];
+  for (let length = 0; ; ) {
+    const chunk = await reader?.read();
+    if (!chunk || chunk.done) return Buffer.concat(chunks);
+    length += chunk.value.length;
+    if (length > MAX_BODY_BYTES) {
+      reader?.releaseLock();
+      return TOO_LARGE;
+    }
+    chunks.push(chunk.value);
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * Clients that close their sending side after a whole request, and clients that go away altogether: either the answer
+ * comes, or nothing was done.
+ */
+
+import { beforeAll, expect, test } from "bun:test";
+import { connectRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
+import { until } from "../kit/until.ts";
+import { STORED, zipBytes } from "../kit/zip-bytes.ts";
+import { ask, askSpawn, manifestOf, registerRoot, sharedDaemon, VERSION } from "./kit.ts";
+
+const { home, daemon } = sharedDaemon({
+  args: ["--max-live-capsules", "1000", "--max-concurrent", "1000"],
+});
+
+let credential: string;
+beforeAll(async () => {
+  credential = await registerRoot(daemon, "ses_root");
+  // Known from here on: nothing is remembered of a file that changed a moment ago.
+  await until("the child is known", async () => {
+    await Bun.sleep(30);
+    return (await askSpawn(daemon, credential)).status === 200;
+  });
+});
+
+interface Post {
+  readonly path: string;
+  readonly body: object;
+  readonly headers?: readonly (readonly [string, string])[];
+}
+
+const bytesOf = ({ path, body, headers = [] }: Post): string =>
+  requestBytes({ method: "POST", path, headers, body: JSON.stringify(body) });
+
+/** Sends it with the end of the stream right behind, so that the daemon finds both at once. */
+async function halfClosed(bytes: string): Promise<RawAnswer[]> {
+  const connection = await connectRaw(daemon.port);
+  try {
+    process.kill(daemon.pid, "SIGSTOP");
+    connection.send(bytes);
+    connection.finish();
+    process.kill(daemon.pid, "SIGCONT");
+    const answers: RawAnswer[] = [];
+    for (let next = await connection.answer(); next; next = await connection.answer()) answers.push(next);
+    return answers;
+  } finally {
+    process.kill(daemon.pid, "SIGCONT");
+    connection.close();
+  }
+}
+
+const spawnPost = (name: string): Post => ({
+  path: "/spawn",
+  body: { name, version: VERSION },
+  headers: [["x-murmur-spawn-credential", credential]],
+});
+
+const registerPost = (session_id: string, name: string, approval?: string): Post => ({
+  path: "/register",
+  body: { session_id, name, version: VERSION },
+  headers: approval === undefined ? [] : [["x-murmur-spawn-approval", approval]],
+});
+
+async function liveChildren(): Promise<number> {
+  return Number((await ask(daemon, "/status/ses_root")).body.live_children);
+}
+
+test("a client that has closed its sending side is answered, whatever it asked", async () => {
+  const approval = String((await askSpawn(daemon, credential)).body.approval);
+  const leaving = await registerRoot(daemon, "ses_leaving");
+  const posts: readonly (readonly [Post, number])[] = [
+    [spawnPost("local/child"), 200],
+    [registerPost("ses_half", "local/parent"), 200],
+    [registerPost("ses_half_child", "local/child", approval), 200],
+    [registerPost("ses_half", "local/parent"), 403],
+    [registerPost("ses_nobody", "local/child"), 403],
+    [spawnPost("local/unlisted"), 403],
+    [spawnPost("no full name"), 400],
+    [
+      {
+        path: "/deregister",
+        body: { outcome: "complete" },
+        headers: [["x-murmur-spawn-credential", leaving]],
+      },
+      200,
+    ],
+    [{ path: "/nowhere", body: {} }, 404],
+  ];
+  for (const [post, status] of posts) {
+    const answers = await halfClosed(bytesOf(post));
+    expect([post.path, post.body, answers.map((answer) => answer.status)]).toEqual([
+      post.path,
+      post.body,
+      [status],
+    ]);
+  }
+  expect((await ask(daemon, "/status/ses_leaving")).body.status).toBe("complete");
+});
+
+test("of requests sent ahead by such a client, exactly those are done that were answered", async () => {
+  const before = await liveChildren();
+  const answers = await halfClosed(bytesOf(spawnPost("local/child")).repeat(3));
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  expect(await liveChildren()).toBe(before + answers.length);
+});
+
+/** Takes the daemon far longer to hash than a client needs to go away. */
+const LARGE_BYTES = 64 * 1024 * 1024;
+
+function publishLarge(): void {
+  const content = Buffer.alloc(LARGE_BYTES, crypto.getRandomValues(new Uint8Array(16)));
+  const manifest = { name: "murmur.yaml", content: manifestOf("child", "") };
+  home.publishBytes("local/child", zipBytes([manifest, { name: "data", method: STORED, content }]));
+}
+
+/** Sends a request whose decision has to wait for the registry, and goes away as soon as it has been taken. */
+async function askAndLeave(post: Post): Promise<void> {
+  const left = () => daemon.stderr().split("refused=caller-left").length;
+  const before = left();
+  publishLarge();
+  const connection = await connectRaw(daemon.port);
+  connection.send(bytesOf(post));
+  connection.finish();
+  expect(await connection.answer()).toBeUndefined();
+  connection.close();
+  await until("the daemon notices that its caller has left", () => left() > before);
+}
+
+test("a caller that left while its artifact was read takes no slot", async () => {
+  const before = await liveChildren();
+  await askAndLeave(spawnPost("local/child"));
+  expect(await liveChildren()).toBe(before);
+}, 60_000);
+
+test("a caller that left while its artifact was read is not registered, and its approval is not spent", async () => {
+  publishLarge();
+  const granted = await askSpawn(daemon, credential);
+  const approval = String(granted.body.approval);
+  // Any name serves: the approval is not looked at before the artifact is resolved.
+  await askAndLeave(registerPost("ses_gone", "local/child", approval));
+  expect((await ask(daemon, "/status/ses_gone")).status).toBe(404);
+  const retried = await ask(
+    daemon,
+    "/register",
+    { session_id: "ses_gone", name: "local/child", version: VERSION },
+    { "x-murmur-spawn-approval": approval },
+  );
+  // Not "already redeemed": what it named was replaced in the meantime.
+  expect(String(retried.body.error)).toContain("now resolves to a different artifact");
+}, 60_000);

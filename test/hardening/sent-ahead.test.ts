@@ -1,0 +1,30 @@
+/** Clients that send request after request without waiting: each is let go after a few, and others are answered. */
+
+import { expect, test } from "bun:test";
+import { connectRaw, requestBytes } from "../kit/raw-http.ts";
+import { ask, askSpawn, registerRoot, sharedDaemon } from "./kit.ts";
+
+const { daemon } = sharedDaemon({ args: ["--max-live-capsules", "100", "--max-concurrent", "100"] });
+
+const CONNECTIONS = 100;
+const AHEAD = requestBytes({ path: "/health" }).repeat(2000);
+/** What one connection may be answered before it is noticed. */
+const ANSWERED = 16;
+
+test("a hundred of them are let go, and somebody who waits is answered meanwhile", async () => {
+  const credential = await registerRoot(daemon, "ses_root");
+  const floods = await Promise.all(Array.from({ length: CONNECTIONS }, () => connectRaw(daemon.port)));
+  try {
+    for (const flood of floods) flood.send(AHEAD);
+    for (let count = 0; count < 10; count++) {
+      expect(await ask(daemon, "/health")).toEqual({ status: 200, body: {} });
+      expect((await askSpawn(daemon, credential)).status).toBe(200);
+    }
+    await Promise.all(floods.map((flood) => flood.ending()));
+    for (const flood of floods) {
+      expect(flood.rest().split("HTTP/1.1 200").length - 1).toBeLessThanOrEqual(ANSWERED);
+    }
+  } finally {
+    for (const flood of floods) flood.close();
+  }
+});

@@ -1,0 +1,48 @@
+import { expect, test } from "bun:test";
+import { excesses } from "../../src/referee/axes.ts";
+import { type Envelope, lowerManifest } from "../../src/referee/envelope.ts";
+import { knownExcesses } from "../../src/referee/verdicts.ts";
+import { readManifest } from "../../src/registry/manifest.ts";
+import { atOnce, inSlices } from "../../src/slices.ts";
+
+function manifestOf(capabilities: string) {
+  const reading = readManifest(`name: a\nversion: "1"\ncapabilities:\n${capabilities}`);
+  if (!reading.ok) throw new Error(reading.fault);
+  return reading.manifest;
+}
+
+const envelopeOf = (capabilities: string): Envelope => atOnce(lowerManifest(manifestOf(capabilities)));
+const many = (extra = "") =>
+  `  shell: {allow: [${Array.from({ length: 30_000 }, (_, index) => `b${index}`).join(",")}${extra}]}\n`;
+
+test("two ordinary envelopes are compared at once, and the second asking finds the first one's verdict", () => {
+  const [parent, child] = [envelopeOf("  shell: {allow: [git]}\n"), envelopeOf("  shell: {allow: [jq]}\n")];
+  const verdict = knownExcesses(parent, child);
+  expect(verdict).toEqual(atOnce(excesses(parent, child)));
+  expect(knownExcesses(parent, child)).toBe(verdict);
+  expect(knownExcesses(parent, parent)).toEqual([]);
+});
+
+test("two large ones are compared in turns, once for all who ask meanwhile, and are known afterwards", async () => {
+  const [parent, child] = [envelopeOf(many()), envelopeOf(many(",extra"))];
+  const first = knownExcesses(parent, child);
+  expect(first).toBeInstanceOf(Promise);
+  expect(knownExcesses(parent, child)).toBe(first);
+  const verdict = await first;
+  expect(verdict.map(({ key, entry }) => [key, entry])).toEqual([["capabilities.shell.allow", "extra"]]);
+  expect(knownExcesses(parent, child)).toBe(verdict);
+});
+
+test("a large manifest is lowered in turns", async () => {
+  const lowering = inSlices(lowerManifest(manifestOf(many())));
+  expect(lowering).toBeInstanceOf(Promise);
+  expect((await lowering).shellAllow.entries).toHaveLength(30_000);
+});
+
+test("equal entries are kept once, in the order in which they first stand", () => {
+  const held = envelopeOf(
+    "  network: {allow: [b.example, a.example, b.example]}\n  env: {allow: [B, A, B]}\n",
+  );
+  expect(held.networkAllow.entries).toEqual(["b.example", "a.example"]);
+  expect(held.envAllow.entries).toEqual(["B", "A"]);
+});
