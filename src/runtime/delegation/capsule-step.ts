@@ -16,6 +16,7 @@ import { endChild, pastDeadline } from "./watched-child.ts";
 /** The step of a cancelled task returns by then, though its child may still be winding down. */
 const CANCEL_RETURNS_MS = 900;
 
+/** A plan's `capsule` step: which capsule, and what it is told. */
 export interface CapsuleStep extends Coordinates {
   readonly task: string;
   readonly contextId: string;
@@ -27,6 +28,7 @@ export interface CapsuleStep extends Coordinates {
 
 export type StepKind = "completed" | "timed_out" | "failed" | "refused" | "canceled";
 
+/** What a step came to. */
 export interface StepOutcome {
   readonly kind: StepKind;
   /**

@@ -9,6 +9,7 @@ import { statusOf } from "../../sys/status.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import { TERMINATED_STATUS, WAIT } from "./thread.ts";
 
+/** The child's end of its lifeline. */
 export interface HeldLifeline {
   /** Settles when the spawner's process has ended, at once where that was earlier. It never rejects. */
   readonly ended: Promise<void>;

@@ -6,6 +6,7 @@ import { encodeName } from "../../sys/names.ts";
 import { openDirectoryAt } from "../../sys/opening.ts";
 import { ok } from "../result.ts";
 
+/** A directory that is held open: it stays the same one, whatever happens to its name. */
 export interface HeldDirectory {
   /** Absolute, as it was when the directory was opened; to be shown and handed on, never to be opened again. */
   readonly path: string;
