@@ -8,9 +8,9 @@ import type { LaunchOutcome, LaunchRequest } from "../launch/outcome.ts";
 import { fault } from "../result.ts";
 import { type DelegationRequest, readArguments } from "../session/delegate-task.ts";
 import type { DelegatingSession, RegisteredSession } from "../session/session.ts";
-import { type Arrival, awaitCompletion } from "./arrival.ts";
+import { type Arrivals, awaitCompletions } from "./arrivals.ts";
 import { type StepOutcome, startCapsuleStep } from "./capsule-step.ts";
-import type { ClosedDelegation } from "./closing.ts";
+import type { ClosedDelegation } from "./close.ts";
 import { deliverTask } from "./delivery.ts";
 import type { CompletionDoor } from "./door.ts";
 import { abandon } from "./ended-child.ts";
@@ -96,8 +96,8 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
 
   const inFlight = () => [...new Set([...underWay.ids(), ...watched.keys()])].sort();
 
-  const watch = (watching: Watching, arrival: Arrival, since: number) => {
-    const delegation = watchDelegation(watching, arrival);
+  const watch = (watching: Watching, arrivals: Arrivals, since: number) => {
+    const delegation = watchDelegation(watching, arrivals);
     const { delegationId } = watching.identity;
     watched.set(delegationId, delegation);
     // Its task ended while the child was taking the task on.
@@ -130,7 +130,7 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
       const { child } = outcome;
       onStarted(child.delegationId);
       // Before the child can hold its task, and so before it can say that it is done.
-      const arrival = awaitCompletion(door, child.delegationId);
+      const arrivals = awaitCompletions(door, child.delegationId);
       const identity = identityOf(child);
       const watchSecs = delegationTimeoutSecs(session.environment, session.manifest.delegationDeadlineSecs);
       const watching: Watching = { session, door, child, identity, watchSecs };
@@ -144,7 +144,7 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
         traceClose(session, identity, since, "failed", message);
         return failed(asked, message, child);
       }
-      watch(watching, arrival, since);
+      watch(watching, arrivals, since);
       return started(child);
     });
   };
@@ -180,7 +180,7 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
     if (!statuses.continuing(told.length)) return { kind: "done" };
     const delegations = told.map(({ identity }) => identity.delegationId);
     trace({ event: "task_continued", task_id: taskId, delegations });
-    const text = joinBlocks(told.map((one) => outcomeBlock(one.identity, one.ended)));
+    const text = joinBlocks(told.map((one) => outcomeBlock(one.identity, one.told)));
     return { kind: "continue", text, delegations };
   };
 

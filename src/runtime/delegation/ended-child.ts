@@ -2,15 +2,9 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { Report } from "./completion.ts";
+import { ENDED_BY_PARENT } from "./delegation-end.ts";
 import { reportCompletion } from "./report.ts";
-import {
-  durationOf,
-  ENDED_BY_PARENT,
-  endChild,
-  howItEnded,
-  recordOf,
-  type Watching,
-} from "./watched-child.ts";
+import { durationOf, endChild, howItEnded, recordOf, type Watching } from "./watched-child.ts";
 
 type Held = Pick<Watching, "session" | "child" | "identity">;
 

@@ -10,7 +10,7 @@ import type { Answer, KeptAnswer } from "./result-file.ts";
 import { CUT_MARK } from "./utf8.ts";
 
 /** How a delegation ended, as far as its task can know. */
-export type Ended =
+export type ToldEnd =
   | {
       readonly kind: "recorded";
       readonly status: CompletionStatus;
@@ -22,7 +22,7 @@ export type Ended =
   | { readonly kind: "unknown"; readonly reason: string };
 
 /** The block: a line of the runtime's own, and everything else inside one fence. */
-export function outcomeBlock(identity: DelegationIdentity, ended: Ended): string {
+export function outcomeBlock(identity: DelegationIdentity, ended: ToldEnd): string {
   const { delegationId, name, version } = identity;
   const bare = bareName(name);
   const status = ended.kind === "recorded" ? ended.status : "unknown";

@@ -32,16 +32,22 @@ export interface Reporting {
   readonly diagnose: (line: string) => void;
 }
 
+/** What came of it: the post, and whether there is a record now. */
+export interface Reported {
+  readonly delivery: Delivery;
+  readonly written: boolean;
+}
+
 /**
  * Records and posts. Between the two the record reads `delivered: false` without an error. A record that cannot be
  * written is one line for the operator, and the post is made nevertheless.
  */
-export async function reportCompletion(reporting: Reporting): Promise<Delivery> {
+export async function reportCompletion(reporting: Reporting): Promise<Reported> {
   const { identity, post, diagnose } = reporting;
   const report = { ...reporting.report, detail: cutDetail(reporting.report.detail) };
   const first = await record(reporting, report, { delivered: false });
   if (!first.ok) diagnose(unwritten(identity, first.fault));
-  if (!post) return { delivered: false };
+  if (!post) return { delivery: { delivered: false }, written: first.ok };
   const delivery = await post(identity, report);
   const last = await record(reporting, report, delivery);
   if (!last.ok && first.ok) diagnose(unwritten(identity, last.fault));
@@ -50,7 +56,7 @@ export async function reportCompletion(reporting: Reporting): Promise<Delivery> 
       `the completion of delegation ${identity.delegationId} was not delivered: ${delivery.deliveryError}`,
     );
   }
-  return delivery;
+  return { delivery, written: first.ok || last.ok };
 }
 
 /** Nothing that an earlier post came to is kept; what somebody else's door answered is cut as a detail is. */

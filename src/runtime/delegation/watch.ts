@@ -1,26 +1,25 @@
 /** One delegation from the moment its child holds its task to its close: watched, ended where it must be, reported once. */
 
 import { within } from "../clock.ts";
-import type { Arrival, Next } from "./arrival.ts";
-import {
-  BACKSTOP_EXTRA_SECS,
-  type Claim,
-  type ClosedDelegation,
-  closeAtBackstop,
-  closeEnded,
-  closeExited,
-  closeReceived,
-  reported,
-  type Verdict,
-} from "./closing.ts";
+import { GRACE_MS } from "../launch/ending.ts";
+import { describeExit } from "../launch/exit-status.ts";
+import type { Arrivals } from "./arrivals.ts";
+import { type ClosedDelegation, closeDelegation } from "./close.ts";
+import type { DelegationEnd } from "./delegation-end.ts";
 import type { DelegationIdentity } from "./identity.ts";
+import { type Effect, type Happening, next, WATCHING } from "./watch-states.ts";
 import {
   EXIT_AFTER_COMPLETION_MS,
+  endChild,
+  howItEnded,
   pastDeadline,
   recordOf,
   type Watching,
   watchLeftMs,
 } from "./watched-child.ts";
+
+/** A delegating task waits this much longer for an outcome than its child is watched. */
+const BACKSTOP_EXTRA_SECS = 30;
 
 export interface WatchedDelegation {
   readonly identity: DelegationIdentity;
@@ -30,61 +29,90 @@ export interface WatchedDelegation {
   end(reason: string): void;
 }
 
-/** Watches a delegation. Its door has to be told of `arrived` before the child can post: see `awaitCompletion`. */
-export function watchDelegation(watching: Watching, arrival: Arrival): WatchedDelegation {
-  const { session, child, watchSecs, identity } = watching;
-  const { clock } = session;
-  const asked = Promise.withResolvers<Next>();
-  const deadline = Promise.withResolvers<Next>();
-  const backstop = Promise.withResolvers<"backstop">();
+/** Watches a delegation; its completions are awaited from before its child can post one. */
+export function watchDelegation(watching: Watching, arrivals: Arrivals): WatchedDelegation {
+  const asked = Promise.withResolvers<string>();
+  return {
+    identity: watching.identity,
+    closed: watchToClose(watching, arrivals, asked.promise),
+    end: asked.resolve,
+  };
+}
+
+async function watchToClose(
+  watching: Watching,
+  arrivals: Arrivals,
+  asked: Promise<string>,
+): Promise<ClosedDelegation> {
+  try {
+    const end = await endOf(watching, arrivals, asked);
+    // An outcome that is there is read to its end, however long its answer is.
+    return await closeDelegation(watching, end);
+  } finally {
+    watching.child.release();
+  }
+}
+
+/** Brings every event to the states, and does what they ask for, until it is over. */
+async function endOf(watching: Watching, arrivals: Arrivals, asked: Promise<string>): Promise<DelegationEnd> {
+  const { session, child, watchSecs } = watching;
+  const over = Promise.withResolvers<DelegationEnd>();
+  const timers: (() => void)[] = [];
+  let state = WATCHING;
+  const happens = (happening: Happening) => {
+    // Once it is over, its child's folders are let go: nothing is read there any more.
+    if (state.kind === "over") return;
+    const step = next(state, { ...happening, left: recordOf(watching) });
+    state = step.state;
+    if (state.kind === "over") over.resolve(state.end);
+    for (const effect of step.effects) perform(effect, watching, later).then(tell, over.reject);
+  };
+  const tell = (happening: Happening | undefined) => happening && happens(happening);
+  const later = (ms: number, happening: Happening) =>
+    timers.push(session.clock.after(ms, () => happens(happening)));
+
+  void child.exited.then((status) =>
+    happens({ kind: "exited", lost: status.kind === "lost" ? describeExit(status) : undefined }),
+  );
+  void asked.then((reason) => happens({ kind: "task", reason }));
   const watchMs = watchLeftMs(watching);
-  const stopDeadline = clock.after(watchMs, () => deadline.resolve({ kind: "deadline" }));
-  const stopBackstop = clock.after(watchMs + BACKSTOP_EXTRA_SECS * 1000, () => backstop.resolve("backstop"));
-  const claim: Claim = { abandoned: false };
+  const backstopSecs = watchSecs + BACKSTOP_EXTRA_SECS;
+  later(watchMs, { kind: "deadline", reason: pastDeadline(watchSecs) });
+  later(watchMs + BACKSTOP_EXTRA_SECS * 1000, {
+    kind: "backstop",
+    reason: `no outcome reached the delegating task within ${backstopSecs}s of this sub-capsule starting`,
+  });
+  arrivals.listen(() => happens({ kind: "arrived" }));
+  try {
+    return await over.promise;
+  } finally {
+    for (const stop of timers) stop();
+  }
+}
 
-  const live = async (): Promise<Verdict | undefined> => {
-    const exited = child.exited.then((): Next => ({ kind: "exited" }));
-    for (;;) {
-      // The order decides between what has happened at once: a child that is gone keeps its own outcome.
-      const next = await Promise.race([exited, asked.promise, deadline.promise, arrival.next()]);
-      if (claim.abandoned) return undefined;
-      switch (next.kind) {
-        case "exited":
-          return closeExited(watching, claim);
-        case "end":
-          return closeEnded(watching, claim, arrival, { byTask: true, reason: next.reason });
-        case "deadline":
-          return closeEnded(watching, claim, arrival, { byTask: false, reason: pastDeadline(watchSecs) });
-        case "arrived": {
-          const settled = Promise.race([exited, asked.promise, deadline.promise]);
-          const then = await within(clock, EXIT_AFTER_COMPLETION_MS, settled);
-          if (claim.abandoned) return undefined;
-          if (then !== "late" && then.value.kind === "exited") return closeExited(watching, claim);
-          const left = recordOf(watching);
-          if (left) return closeReceived(watching, claim, left);
-          // A post without a record is no outcome: anything on loopback can make one.
-          arrival.again();
-          break;
-        }
-        default:
-          next satisfies never;
-      }
-    }
-  };
-
-  const close = async () => {
-    try {
-      const first = await Promise.race([live(), backstop.promise]);
-      const verdict = first === "backstop" || !first ? await closeAtBackstop(watching, claim) : first;
-      // An outcome that is there is read to its end, however long its answer is.
-      stopDeadline();
-      stopBackstop();
-      return await reported(watching, verdict);
-    } finally {
-      stopDeadline();
-      stopBackstop();
-      child.release();
-    }
-  };
-  return { identity, closed: close(), end: (reason) => asked.resolve({ kind: "end", reason }) };
+/** @returns what happened by it, where that does not come by `later` or is nothing */
+async function perform(
+  effect: Effect,
+  watching: Watching,
+  later: (ms: number, happening: Happening) => void,
+): Promise<Happening | undefined> {
+  const { session, door, child, identity } = watching;
+  switch (effect) {
+    case "await-exit":
+      later(EXIT_AFTER_COMPLETION_MS, { kind: "overdue" });
+      return undefined;
+    case "refuse-completions":
+      door.ending(identity.delegationId);
+      return undefined;
+    case "end-child":
+      await endChild(watching);
+      return { kind: "ended" };
+    case "end-child-in-time":
+      await within(session.clock, GRACE_MS + 1_000, endChild(watching));
+      return { kind: "ended" };
+    case "explain":
+      return { kind: "explained", how: await howItEnded(child) };
+    default:
+      return effect satisfies never;
+  }
 }

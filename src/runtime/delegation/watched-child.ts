@@ -11,8 +11,6 @@ import { readRecord } from "./record-file.ts";
 
 /** After its completion arrived, a child has this long to exit. */
 export const EXIT_AFTER_COMPLETION_MS = 5_000;
-/** The whole detail of a child that the delegating task ended. */
-export const ENDED_BY_PARENT = "the parent ended this delegation";
 
 export interface Watching {
   readonly session: RegisteredSession;

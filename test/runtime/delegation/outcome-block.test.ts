@@ -1,12 +1,12 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { fenceUntrusted, neutralise } from "../../../src/runtime/delegation/fence.ts";
-import { type Ended, joinBlocks, outcomeBlock } from "../../../src/runtime/delegation/outcome-block.ts";
+import { type ToldEnd, joinBlocks, outcomeBlock } from "../../../src/runtime/delegation/outcome-block.ts";
 import type { Answer } from "../../../src/runtime/delegation/result-file.ts";
 import { parseArtifactVersion } from "../../../src/runtime/index.ts";
 import { identity } from "./kit.ts";
 
-function ended(answer: Answer, more: Partial<Extract<Ended, { kind: "recorded" }>> = {}): Ended {
+function ended(answer: Answer, more: Partial<Extract<ToldEnd, { kind: "recorded" }>> = {}): ToldEnd {
   return { kind: "recorded", status: "ok", durationMs: 4210, answer, ...more };
 }
 

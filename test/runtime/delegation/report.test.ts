@@ -24,7 +24,7 @@ async function reported(report: Report, post?: Post, path = scratch()) {
   const diagnosed: string[] = [];
   const read = () => JSON.parse(readFileSync(join(path, "completion.json"), "utf8"));
   let meanwhile: Record<string, unknown> | undefined;
-  const delivery = await reportCompletion({
+  const { delivery } = await reportCompletion({
     identity: identity(),
     report,
     records,

@@ -1,0 +1,154 @@
+/**
+ * The states of a delegation from the moment its child holds its task, and what each event makes of them (roost-api,
+ * "Bounds" and "How the outcome arrives"). Nothing is done here: what is to be done is given back, and its end comes as
+ * an event of its own.
+ */
+
+import type { CompletionRecord } from "./completion.ts";
+import type { DelegationEnd } from "./delegation-end.ts";
+
+export type WatchState =
+  /** Its child has its task. `posted`: a completion arrived, and there was no record: anything on loopback can post one. */
+  | { readonly kind: "watching"; readonly posted: boolean }
+  /** A completion arrived; its child may take a while to exit. */
+  | { readonly kind: "leaving" }
+  /** Its child is being ended. */
+  | { readonly kind: "ending"; readonly cause: EndingCause }
+  /** Its child is gone, or as good as gone; how it went is being read. `reason`: why it was ended, where it was. */
+  | { readonly kind: "explaining"; readonly reason?: string }
+  | { readonly kind: "over"; readonly end: DelegationEnd };
+
+export type EndingCause =
+  /** It had reported, and did not go. The record as it was then. */
+  | { readonly by: "report"; readonly record: CompletionRecord }
+  | { readonly by: "task" | "deadline" | "backstop"; readonly reason: string };
+
+/** What happens. `left` is the child's own record as it stands at that moment, where one can be read. */
+export type WatchEvent = { readonly left: CompletionRecord | undefined } & Happening;
+
+export type Happening =
+  /** The child's process ended. `lost`: its exit status is not known, for this reason. */
+  | { readonly kind: "exited"; readonly lost?: string | undefined }
+  /** A completion arrived at the door. */
+  | { readonly kind: "arrived" }
+  /** The child had its time to exit after its completion. */
+  | { readonly kind: "overdue" }
+  /** The task ends it; or the child watch is over. */
+  | { readonly kind: "task" | "deadline"; readonly reason: string }
+  /** No outcome came within the task's own wait. */
+  | { readonly kind: "backstop"; readonly reason: string }
+  /** The child was ended. */
+  | { readonly kind: "ended" }
+  | { readonly kind: "explained"; readonly how: string };
+
+/** What is to be done, and the event that says that it is. */
+export type Effect =
+  /** `overdue`, once the child has had its time. */
+  | "await-exit"
+  /** `ended`, once the child has been reaped. */
+  | "end-child"
+  /** `ended`, then or a second after the grace: nobody waits longer. */
+  | "end-child-in-time"
+  /** Completions of this delegation are refused from now on. */
+  | "refuse-completions"
+  /** `explained`, with the child's exit and last lines. */
+  | "explain";
+
+export interface Step {
+  readonly state: WatchState;
+  readonly effects: readonly Effect[];
+}
+
+export const WATCHING: WatchState = { kind: "watching", posted: false };
+
+export function next(state: WatchState, event: WatchEvent): Step {
+  if (event.kind === "backstop" && state.kind !== "over") return atBackstop(state, event.reason, event.left);
+  switch (state.kind) {
+    case "watching":
+    case "leaving":
+      return whileItRuns(state, event);
+    case "ending":
+      return event.kind === "ended" ? afterItsEnd(state.cause, event) : stay(state);
+    case "explaining":
+      return event.kind === "explained" ? over(explained(state, event.how)) : stay(state);
+    case "over":
+      return stay(state);
+    default:
+      return state satisfies never;
+  }
+}
+
+type Running = Extract<WatchState, { kind: "watching" | "leaving" }>;
+
+function whileItRuns(state: Running, event: WatchEvent): Step {
+  const { left } = event;
+  switch (event.kind) {
+    case "exited":
+      if (left) return over({ kind: "reported", record: left });
+      if (event.lost !== undefined) return over({ kind: "lost", why: event.lost });
+      return { state: { kind: "explaining" }, effects: ["explain"] };
+    case "arrived":
+      return state.kind === "leaving" ? stay(state) : { state: { kind: "leaving" }, effects: ["await-exit"] };
+    case "overdue":
+      if (state.kind === "watching") return stay(state);
+      return left ? endReported(left) : stay({ kind: "watching", posted: true });
+    case "task":
+    case "deadline": {
+      const hasPosted = state.kind === "leaving" || state.posted;
+      if (hasPosted && left) return endReported(left);
+      const cause: EndingCause = { by: event.kind, reason: event.reason };
+      return { state: { kind: "ending", cause }, effects: ["refuse-completions", "end-child"] };
+    }
+    case "backstop":
+    case "ended":
+    case "explained":
+      return stay(state);
+    default:
+      return event satisfies never;
+  }
+}
+
+/** Its outcome is there; only its child is not gone. */
+function endReported(record: CompletionRecord): Step {
+  return { state: { kind: "ending", cause: { by: "report", record } }, effects: ["end-child"] };
+}
+
+function afterItsEnd(cause: EndingCause, { left }: WatchEvent): Step {
+  switch (cause.by) {
+    case "report":
+      return over(reported(cause.record, left));
+    case "task":
+    case "backstop":
+      return over({ kind: "terminated", by: cause.by, reason: cause.reason });
+    case "deadline":
+      return { state: { kind: "explaining", reason: cause.reason }, effects: ["explain"] };
+    default:
+      return cause satisfies never;
+  }
+}
+
+/** A child that was still there may have spoilt the record that it had left: it is to be written again. */
+function reported(record: CompletionRecord, left: CompletionRecord | undefined): DelegationEnd {
+  return { kind: "reported", record: left ?? { ...record, delivered: false } };
+}
+
+function explained({ reason }: { readonly reason?: string }, how: string): DelegationEnd {
+  return reason === undefined
+    ? { kind: "crashed", how }
+    : { kind: "terminated", by: "deadline", reason, how };
+}
+
+/** Nothing of the above came to an end. */
+function atBackstop(state: WatchState, reason: string, left: CompletionRecord | undefined): Step {
+  if (state.kind === "ending" && state.cause.by === "report") return over(reported(state.cause.record, left));
+  const cause: EndingCause = { by: "backstop", reason };
+  return { state: { kind: "ending", cause }, effects: ["refuse-completions", "end-child-in-time"] };
+}
+
+function over(end: DelegationEnd): Step {
+  return { state: { kind: "over", end }, effects: [] };
+}
+
+function stay(state: WatchState): Step {
+  return { state, effects: [] };
+}

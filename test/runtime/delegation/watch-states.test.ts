@@ -1,0 +1,164 @@
+/** Every state that a watched delegation can come to, and what every event makes of each. */
+
+import { expect, test } from "bun:test";
+import type { CompletionRecord } from "../../../src/runtime/delegation/completion.ts";
+import {
+  next,
+  type Step,
+  WATCHING,
+  type WatchEvent,
+  type WatchState,
+} from "../../../src/runtime/delegation/watch-states.ts";
+
+const RECORD: CompletionRecord = { status: "ok", durationMs: 1, reportedBy: "child", delivered: true };
+/** The same child's, written later. */
+const LATER: CompletionRecord = { ...RECORD, status: "error" };
+const SPOILT: CompletionRecord = { ...RECORD, delivered: false };
+
+const none = { left: undefined };
+/** Each event, without a record of the child's own and with one, where that matters. */
+const EVENTS = {
+  exited: { kind: "exited", ...none },
+  "exited, lost": { kind: "exited", lost: "lost", ...none },
+  "exited, record": { kind: "exited", left: RECORD },
+  "exited, lost, record": { kind: "exited", lost: "lost", left: RECORD },
+  arrived: { kind: "arrived", ...none },
+  overdue: { kind: "overdue", ...none },
+  "overdue, record": { kind: "overdue", left: RECORD },
+  task: { kind: "task", reason: "its task ended", ...none },
+  "task, record": { kind: "task", reason: "its task ended", left: RECORD },
+  deadline: { kind: "deadline", reason: "too long", ...none },
+  "deadline, record": { kind: "deadline", reason: "too long", left: RECORD },
+  ended: { kind: "ended", ...none },
+  "ended, record": { kind: "ended", left: LATER },
+  explained: { kind: "explained", how: "status 1\nwords", ...none },
+  "explained, record": { kind: "explained", how: "status 1\nwords", left: LATER },
+  backstop: { kind: "backstop", reason: "no outcome", ...none },
+  "backstop, record": { kind: "backstop", reason: "no outcome", left: LATER },
+} as const satisfies Record<string, WatchEvent>;
+type EventName = keyof typeof EVENTS;
+
+const STATES = {
+  watching: WATCHING,
+  "watching, posted": { kind: "watching", posted: true },
+  leaving: { kind: "leaving" },
+  "ending, reported": { kind: "ending", cause: { by: "report", record: RECORD } },
+  "ending by task": { kind: "ending", cause: { by: "task", reason: "its task ended" } },
+  "ending at deadline": { kind: "ending", cause: { by: "deadline", reason: "too long" } },
+  "ending at backstop": { kind: "ending", cause: { by: "backstop", reason: "no outcome" } },
+  "explaining a crash": { kind: "explaining" },
+  "explaining its deadline": { kind: "explaining", reason: "too long" },
+  reported: { kind: "over", end: { kind: "reported", record: RECORD } },
+  "reported, written later": { kind: "over", end: { kind: "reported", record: LATER } },
+  "reported, spoilt": { kind: "over", end: { kind: "reported", record: SPOILT } },
+  crashed: { kind: "over", end: { kind: "crashed", how: "status 1\nwords" } },
+  lost: { kind: "over", end: { kind: "lost", why: "lost" } },
+  "terminated by task": { kind: "over", end: { kind: "terminated", by: "task", reason: "its task ended" } },
+  "terminated at deadline": {
+    kind: "over",
+    end: { kind: "terminated", by: "deadline", reason: "too long", how: "status 1\nwords" },
+  },
+  "terminated at backstop": {
+    kind: "over",
+    end: { kind: "terminated", by: "backstop", reason: "no outcome" },
+  },
+} as const satisfies Record<string, WatchState>;
+type StateName = keyof typeof STATES;
+
+const END = ["refuse-completions", "end-child"];
+const AT_BACKSTOP = ["ending at backstop", "refuse-completions", "end-child-in-time"] as const;
+const backstop: Row = { backstop: AT_BACKSTOP, "backstop, record": AT_BACKSTOP };
+
+/** The state after each event, and what is to be done. An event that is left out changes nothing. */
+type Row = { readonly [event in EventName]?: readonly [StateName, ...string[]] };
+
+const exits: Row = {
+  exited: ["explaining a crash", "explain"],
+  "exited, lost": ["lost"],
+  "exited, record": ["reported"],
+  "exited, lost, record": ["reported"],
+};
+const ends: Row = {
+  task: ["ending by task", ...END],
+  deadline: ["ending at deadline", ...END],
+};
+/** A completion arrived before: a record that is there is the outcome. */
+const reports: Row = {
+  "task, record": ["ending, reported", "end-child"],
+  "deadline, record": ["ending, reported", "end-child"],
+};
+
+const TABLE: Partial<Record<StateName, Row>> = {
+  watching: {
+    ...exits,
+    ...ends,
+    ...backstop,
+    arrived: ["leaving", "await-exit"],
+    "task, record": ["ending by task", ...END],
+    "deadline, record": ["ending at deadline", ...END],
+  },
+  "watching, posted": { ...exits, ...ends, ...reports, ...backstop, arrived: ["leaving", "await-exit"] },
+  leaving: {
+    ...exits,
+    ...ends,
+    ...reports,
+    ...backstop,
+    overdue: ["watching, posted"],
+    "overdue, record": ["ending, reported", "end-child"],
+  },
+  "ending, reported": {
+    ended: ["reported, spoilt"],
+    "ended, record": ["reported, written later"],
+    backstop: ["reported, spoilt"],
+    "backstop, record": ["reported, written later"],
+  },
+  "ending by task": { ...backstop, ended: ["terminated by task"], "ended, record": ["terminated by task"] },
+  "ending at deadline": {
+    ...backstop,
+    ended: ["explaining its deadline", "explain"],
+    "ended, record": ["explaining its deadline", "explain"],
+  },
+  "ending at backstop": {
+    ...backstop,
+    ended: ["terminated at backstop"],
+    "ended, record": ["terminated at backstop"],
+  },
+  "explaining a crash": { ...backstop, explained: ["crashed"], "explained, record": ["crashed"] },
+  "explaining its deadline": {
+    ...backstop,
+    explained: ["terminated at deadline"],
+    "explained, record": ["terminated at deadline"],
+  },
+};
+
+const stateNames = Object.keys(STATES) as StateName[];
+const eventNames = Object.keys(EVENTS) as EventName[];
+
+function nameOf(state: WatchState): StateName {
+  const name = stateNames.find((known) => Bun.deepEquals(STATES[known], state, true));
+  if (!name) throw new Error(`no such state: ${JSON.stringify(state)}`);
+  return name;
+}
+
+test.each(stateNames)("what every event makes of it: %s", (name) => {
+  const came = eventNames.map((event): [EventName, ...string[]] => {
+    const step: Step = next(STATES[name], EVENTS[event]);
+    return [event, nameOf(step.state), ...step.effects];
+  });
+  expect(came).toEqual(eventNames.map((event) => [event, ...(TABLE[name]?.[event] ?? [name])]));
+});
+
+test("every state is come to, and none but these", () => {
+  const reached = new Set<StateName>([nameOf(WATCHING)]);
+  for (const name of reached) {
+    for (const event of eventNames) reached.add(nameOf(next(STATES[name], EVENTS[event]).state));
+  }
+  expect([...reached].sort()).toEqual([...stateNames].sort());
+});
+
+test("from every state it is over once its backstop has come and its child was ended in time", () => {
+  for (const name of stateNames) {
+    const atBackstop = next(STATES[name], EVENTS.backstop);
+    expect(next(atBackstop.state, EVENTS.ended).state.kind).toBe("over");
+  }
+});
