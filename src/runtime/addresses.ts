@@ -1,6 +1,6 @@
 /** Addresses that a runtime sends tokens to: the daemon's, and doors on loopback. */
 
-import { fault, ok, type Result } from "./result.ts";
+import { fault, ok, type Result } from "../result.ts";
 
 /**
  * An `http:` URL of a literal loopback address and a port, without user information, path or query: a child's or

@@ -1,8 +1,8 @@
 /** What a child left in its directories, read as a stream. */
 
 import { join } from "node:path";
+import { fault, ok, type Result } from "../result.ts";
 import { describeError } from "../sys/errors.ts";
-import { fault, ok, type Result } from "./result.ts";
 import type { HeldDirectory } from "./tree/held.ts";
 import { chunksOf, openRegularFile, type Unopened } from "./tree/regular-file.ts";
 

@@ -12,6 +12,7 @@ export {
   parseArtifactName,
   parseArtifactVersion,
 } from "../registry/artifact-name.ts";
+export type { Result } from "../result.ts";
 export { type DoorUrl, parseDoorUrl, parseRoostUrl, type RoostUrl } from "./addresses.ts";
 export {
   CHILD_FILE_BYTES,
@@ -37,12 +38,13 @@ export {
 } from "./contract/environment.ts";
 export type { SpawnerHandle } from "./contract/spawner-handle.ts";
 export { type CapsuleStep, runCapsuleStep, type StepOutcome } from "./delegation/capsule-step.ts";
+export type { DelegateTask, ToolDefinition } from "./delegation/delegate-task.ts";
+export type { TaskDelegationsOptions } from "./delegation/delegating-task.ts";
 export {
   type AttemptEnd,
   createTaskDelegations,
   type Settlement,
   type TaskDelegations,
-  type TaskDelegationsOptions,
 } from "./delegation/delegations.ts";
 export { type CompletionDoor, createCompletionDoor } from "./delegation/door.ts";
 export { answerCompletion, completionPlugin, type RequestHooks } from "./delegation/door-plugin.ts";
@@ -82,9 +84,7 @@ export { type HeldLifeline, holdLifeline } from "./lifeline/child.ts";
 export { type EndedBy, type Ending, endWithSpawner, type Followed } from "./lifeline/follow.ts";
 export type { RuntimeManifest } from "./manifest.ts";
 export type { Output } from "./output.ts";
-export { describeRefusal, type Result, type StartRefusal } from "./result.ts";
 export { Secret } from "./secret.ts";
-export type { DelegateTask, ToolDefinition } from "./session/delegate-task.ts";
 export {
   announceReady,
   canDelegate,
@@ -98,4 +98,5 @@ export {
 } from "./session/session.ts";
 export type { WorkdirSnapshot } from "./snapshot/account.ts";
 export type { SnapshotProgress } from "./snapshot/thread.ts";
+export { describeRefusal, type StartRefusal } from "./start-refusal.ts";
 export type { HeldDirectory } from "./tree/held.ts";

@@ -10,7 +10,7 @@ import {
 } from "../registry/artifact-name.ts";
 import { type Block, decodeManifest } from "../registry/manifest.ts";
 import { Registry } from "../registry/registry.ts";
-import { fault, ok, type Result } from "./result.ts";
+import { fault, ok, type Result } from "../result.ts";
 
 /** Declarations as written; lists are in the manifest's order. No `${VAR}` is resolved. */
 export interface RuntimeManifest {

@@ -3,7 +3,7 @@
 import { ok } from "../result.ts";
 import type { Descriptor } from "./descriptors.ts";
 import { done, number, type Posix, uninterrupted } from "./errors.ts";
-import { callsOf, linuxCallsOf, LONG, SIZE } from "./library.ts";
+import { callsOf, LONG, linuxCallsOf, SIZE } from "./library.ts";
 import { MACOS } from "./platform.ts";
 
 const libc = callsOf({

@@ -5,7 +5,7 @@ import { ok } from "../result.ts";
 import { seek } from "./content.ts";
 import { close, type Descriptor } from "./descriptors.ts";
 import { lastFault, NO_CALL, number, type Posix } from "./errors.ts";
-import { clearErrno, errno, linuxCallsOf, LONG, macosCallsOf, macosInodeCallsOf, SIZE } from "./library.ts";
+import { clearErrno, errno, LONG, linuxCallsOf, macosCallsOf, macosInodeCallsOf, SIZE } from "./library.ts";
 import { encodeName, type Name } from "./names.ts";
 import { openDirectoryAt } from "./opening.ts";
 import { ARM64, MACOS } from "./platform.ts";

@@ -5,7 +5,7 @@ import { isSystemError } from "../os-error.ts";
 import { ok } from "../result.ts";
 import type { Descriptor } from "./descriptors.ts";
 import { done, faultOf, lastFault, NO_CALL, number, type Posix, uninterrupted } from "./errors.ts";
-import { callsOf, linuxCallsOf, LONG, macosCallsOf } from "./library.ts";
+import { callsOf, LONG, linuxCallsOf, macosCallsOf } from "./library.ts";
 
 const libc = callsOf({
   kill: { args: ["i32", "i32"], returns: "i32" },

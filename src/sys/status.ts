@@ -1,12 +1,12 @@
 /** What an entry is, and the file system's facts of it. */
 
+import { ok } from "../result.ts";
 import type { Timestamp } from "./attributes.ts";
 import type { Descriptor } from "./descriptors.ts";
 import { done, type Posix } from "./errors.ts";
 import { linuxCallsOf, macosInodeCallsOf } from "./library.ts";
 import { fixedMemory, INVALID, type Name, placeName } from "./names.ts";
 import { MACOS } from "./platform.ts";
-import { ok } from "../result.ts";
 
 const linux = linuxCallsOf({ statx: { args: ["i32", "ptr", "i32", "u32", "ptr"], returns: "i32" } });
 const macos = macosInodeCallsOf({

@@ -3,10 +3,10 @@
 import { lstatSync, mkdtempSync, readdirSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { encodeName } from "../../src/sys/names.ts";
-import { openDirectoryPath } from "../../src/sys/opening.ts";
 import { type HeldDirectory, holdDirectory } from "../../src/runtime/tree/held.ts";
 import { removeTree } from "../../src/runtime/tree/remove.ts";
+import { encodeName } from "../../src/sys/names.ts";
+import { openDirectoryPath } from "../../src/sys/opening.ts";
 
 export interface TestFolder {
   readonly path: string;

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { createSessionDirectories, type SessionDirectories } from "../../src/runtime/directories.ts";
 import { newId } from "../../src/runtime/identifiers.ts";
-import type { Result } from "../../src/runtime/result.ts";
+import type { Result } from "../../src/result.ts";
 import { modeOf, openFiles, type TestFolder, testFolder } from "../kit/folders.ts";
 
 let folder: TestFolder;

@@ -8,8 +8,8 @@ import {
   parseArtifactName,
   parseArtifactVersion,
 } from "../../registry/artifact-name.ts";
+import { fault, ok, type Result } from "../../result.ts";
 import { type JsonObject, parseJsonObject } from "../json.ts";
-import { fault, ok, type Result } from "../result.ts";
 import type { Environment } from "./environment.ts";
 
 /** The program and its arguments; `MURMUR_MUR_BINARY`, else the executable that runs here. */

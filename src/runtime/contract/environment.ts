@@ -1,6 +1,7 @@
 /** What stands in the environment of a runtime, of a child it starts, and of the commands either runs. */
 
-import { fault, ok, type Result, type StartRefusal } from "../result.ts";
+import { fault, ok, type Result } from "../../result.ts";
+import type { StartRefusal } from "../start-refusal.ts";
 import { formatSpawnerHandle, type SpawnerHandle } from "./spawner-handle.ts";
 
 /** A process environment. Names are own keys. */

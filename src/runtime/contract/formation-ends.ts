@@ -1,9 +1,10 @@
 /** What a formation's launcher hands a member besides its id: looked at before anything starts, and never read here. */
 
-import { readEndIn } from "../lifeline/child.ts";
+import { fault, ok, type Result } from "../../result.ts";
 import { isReadable, setCloseOnExec } from "../../sys/descriptors.ts";
 import { statusOf } from "../../sys/status.ts";
-import { fault, ok, type Result, type StartRefusal } from "../result.ts";
+import { readEndIn } from "../lifeline/child.ts";
+import type { StartRefusal } from "../start-refusal.ts";
 import { type Environment, type FormationId, own } from "./environment.ts";
 
 /**

@@ -1,9 +1,9 @@
 /** The readiness line: the one JSON object that a runtime prints first, and its parent reads. */
 
 import { SESSION_ID_PATTERN } from "../../api/schemas.ts";
+import { fault, ok, type Result } from "../../result.ts";
 import { addressOf, type DoorUrl, parseDoorUrl } from "../addresses.ts";
 import { objectIn, parseJsonObject, stringIn } from "../json.ts";
-import { fault, ok, type Result } from "../result.ts";
 import { redactSaid } from "../redaction.ts";
 import { parseSecret, type Secret } from "../secret.ts";
 

@@ -1,8 +1,9 @@
 /** `MURMUR_SPAWNER`: where a delegated child reports its outcome, and under which delegation. */
 
+import { fault, ok, type Result } from "../../result.ts";
 import { addressOf, type DoorUrl, parseDoorUrl } from "../addresses.ts";
 import { parseJsonObject } from "../json.ts";
-import { fault, ok, type Result, type StartRefusal } from "../result.ts";
+import type { StartRefusal } from "../start-refusal.ts";
 
 /** What a delegated child is told of its spawner: whom it reports to, and for which delegation. */
 export interface SpawnerHandle {

@@ -1,10 +1,10 @@
 /** Handing a child its task: A2A `SendMessage` to its door, tried until it listens. */
 
 import type { ArtifactName } from "../../registry/artifact-name.ts";
+import { fault, ok, type Result } from "../../result.ts";
 import type { DoorUrl } from "../addresses.ts";
 import type { Clock } from "../clock.ts";
 import { objectIn, stringIn } from "../json.ts";
-import { fault, ok, type Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { call, type RpcReply, userMessage } from "./a2a.ts";
 import { quoteChild } from "./quoted.ts";

@@ -1,7 +1,7 @@
 /** Handing a child that is ready its task, while it may end, its time may run out, or its call may be given up. */
 
+import { fault, type Result } from "../../result.ts";
 import { within } from "../clock.ts";
-import { fault, type Result } from "../result.ts";
 import { describeExit } from "../launch/exit-status.ts";
 import type { deliverTask } from "./delivery.ts";
 import { quoteLines } from "./quoted.ts";

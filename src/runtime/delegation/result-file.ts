@@ -1,9 +1,9 @@
 /** A child's answer: the file it left in a directory that its parent holds. */
 
+import { ok } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { describeError, type Errno, type Posix } from "../../sys/errors.ts";
 import { createRedactor, redactBytes } from "../redaction.ts";
-import { ok } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { chunksOf, openRegularFile, type RegularFile, readAtOnce } from "../tree/regular-file.ts";
 import { ensureDirectoryAt, replaceFile, writeAll } from "../tree/replaced-file.ts";

@@ -2,13 +2,13 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import { Elysia } from "elysia";
+import { close } from "../../sys/descriptors.ts";
+import { describeError } from "../../sys/errors.ts";
 import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
 import { unlessAborted } from "../given-up.ts";
 import { newId } from "../identifiers.ts";
 import { objectIn, stringIn } from "../json.ts";
 import { endWithSpawner } from "../lifeline/follow.ts";
-import { close } from "../../sys/descriptors.ts";
-import { describeError } from "../../sys/errors.ts";
 import type { Secret } from "../secret.ts";
 import { announceReady, closeSession, type Session } from "../session/session.ts";
 import { openRegularFile } from "../tree/regular-file.ts";

@@ -6,9 +6,9 @@ import type { RunArguments } from "../contract/arguments.ts";
 import { objectIn, stringIn } from "../json.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { redactSaid } from "../redaction.ts";
-import type { DelegateTask } from "../session/delegate-task.ts";
 import { appendLine } from "../tree/appended-file.ts";
 import type { HeldDirectory } from "../tree/held.ts";
+import type { DelegateTask } from "./delegate-task.ts";
 import { cutText } from "./utf8.ts";
 
 /** `refused` and `failed` close a delegation in its call; the others when its task closes it, or a plan's step. */

@@ -1,9 +1,9 @@
 /** Waiting for a child's first line, which says that it is ready. */
 
+import { fault, ok, type Result } from "../../result.ts";
 import type { SpawnApproval } from "../client.ts";
 import { within } from "../clock.ts";
 import { parseReadiness, type Readiness } from "../contract/readiness.ts";
-import { fault, ok, type Result } from "../result.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { ChildProcess } from "./child-process.ts";
 import { describeExit } from "./exit-status.ts";

@@ -1,14 +1,14 @@
 /** One child process: its three pipes served for its whole life, its exit awaited, its end in the launcher's hands. */
 
-import type { Clock } from "../clock.ts";
-import { within } from "../clock.ts";
-import type { Output } from "../output.ts";
+import { fault, ok, type Result } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { describeError, type Posix } from "../../sys/errors.ts";
 import { openPipe } from "../../sys/pipe.ts";
 import { keepExitStatuses } from "../../sys/signals.ts";
 import { spawnProcess } from "../../sys/spawn.ts";
-import { fault, ok, type Result } from "../result.ts";
+import type { Clock } from "../clock.ts";
+import { within } from "../clock.ts";
+import type { Output } from "../output.ts";
 import type { Secret } from "../secret.ts";
 import { feedLine } from "./feed-line.ts";
 import { type HeldProcess, holdProcess, lookSoon } from "./held-process.ts";

@@ -8,10 +8,10 @@
  * process is taken for it: it does not matter what whoever embeds this library does with SIGCHLD.
  */
 
-import type { Clock } from "../clock.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { readable } from "../../sys/poll.ts";
 import { collect, openProcess, signalProcess } from "../../sys/process.ts";
+import type { Clock } from "../clock.ts";
 import { type ExitStatus, exitStatusOf } from "./exit-status.ts";
 
 /** The pause between two looks: doubled from the first to the longest, in milliseconds. */

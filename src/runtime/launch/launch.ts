@@ -8,6 +8,7 @@
 
 import { resolve } from "node:path";
 import { bareName } from "../../registry/artifact-name.ts";
+import { fault, ok, type Result } from "../../result.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
 import { childCommand } from "../contract/arguments.ts";
 import { childEnvironment } from "../contract/environment.ts";
@@ -15,7 +16,6 @@ import type { ChildDirectory } from "../directories.ts";
 import { newId } from "../identifiers.ts";
 import { openLifeline, type ParentLifeline } from "../lifeline/parent.ts";
 import type { RuntimeManifest } from "../manifest.ts";
-import { fault, ok, type Result } from "../result.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";

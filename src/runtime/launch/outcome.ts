@@ -1,8 +1,8 @@
 /** What a launch is asked for, and what it can come to. */
 
 import type { ArtifactName, ArtifactVersion } from "../../registry/artifact-name.ts";
+import type { Result } from "../../result.ts";
 import type { DoorUrl } from "../addresses.ts";
-import type { Result } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import type { SnapshotProgress } from "../snapshot/thread.ts";

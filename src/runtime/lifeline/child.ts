@@ -1,13 +1,17 @@
 /** The child's half of a spawner lifeline: it holds the read end and hears end of file when its spawner ends. */
 
-import type { Environment } from "../contract/environment.ts";
+import { fault, ok, type Result } from "../../result.ts";
 import { read } from "../../sys/content.ts";
 import { type Descriptor, isReadOnly, setCloseOnExec } from "../../sys/descriptors.ts";
 import { libraryFault } from "../../sys/library.ts";
 import { readable } from "../../sys/poll.ts";
 import { statusOf } from "../../sys/status.ts";
-import { fault, ok, type Result, type StartRefusal } from "../result.ts";
+import type { Environment } from "../contract/environment.ts";
+import type { StartRefusal } from "../start-refusal.ts";
 import { TERMINATED_STATUS, WAIT } from "./thread.ts";
+
+/** A teardown that still runs this long after the end of the spawner is cut short. */
+export const TEARDOWN_MS = 20_000;
 
 /** The child's end of its lifeline. */
 export interface HeldLifeline {

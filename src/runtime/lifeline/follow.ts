@@ -3,11 +3,9 @@
 import type { Clock } from "../clock.ts";
 import { within } from "../clock.ts";
 import type { Session } from "../session/session.ts";
-import type { HeldLifeline } from "./child.ts";
+import { type HeldLifeline, TEARDOWN_MS } from "./child.ts";
 import { TERMINATED_STATUS } from "./thread.ts";
 
-/** A teardown that still runs this long after the end of the spawner is cut short. */
-export const TEARDOWN_MS = 20_000;
 /** How long a script child may take to give its slot at the daemon back before it exits. */
 const RETIRE_MS = 250;
 /** From the end of its spawner a script child has this long, whatever its main thread does. */

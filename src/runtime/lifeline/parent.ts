@@ -1,9 +1,9 @@
 /** The parent's half of a spawner lifeline: a pipe whose write end lives exactly as long as the parent wants the child. */
 
+import { ok } from "../../result.ts";
 import { close } from "../../sys/descriptors.ts";
 import type { Posix } from "../../sys/errors.ts";
 import { openPipe } from "../../sys/pipe.ts";
-import { ok } from "../result.ts";
 
 export interface ParentLifeline {
   /** For the child: to be handed on as one of its descriptors. */

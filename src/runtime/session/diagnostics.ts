@@ -1,9 +1,9 @@
 /** A session's diagnostics: standard error, and its own log once nobody reads that any more. */
 
 import { printable } from "../../printable.ts";
+import { close } from "../../sys/descriptors.ts";
 import type { HeldLifeline } from "../lifeline/child.ts";
 import type { Output } from "../output.ts";
-import { close } from "../../sys/descriptors.ts";
 import { redactSaid } from "../redaction.ts";
 import { appendLine } from "../tree/appended-file.ts";
 import type { HeldDirectory } from "../tree/held.ts";

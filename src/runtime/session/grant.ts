@@ -1,9 +1,10 @@
 /** The approval that a delegated child is launched with: the one line of its standard input. */
 
+import { fault, ok, type Result } from "../../result.ts";
 import { type Clock, within } from "../clock.ts";
 import { unlessAborted } from "../given-up.ts";
-import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import { parseSecret, type Secret } from "../secret.ts";
+import type { StartRefusal } from "../start-refusal.ts";
 
 /** A longer input is no approval, in bytes. */
 const MAX_INPUT = 16 * 1024;

@@ -5,6 +5,9 @@
 
 import type { Outcome } from "../../api/schemas.ts";
 import { printable } from "../../printable.ts";
+import { fault, ok, type Result } from "../../result.ts";
+import { libraryFault } from "../../sys/library.ts";
+import { keepExitStatuses } from "../../sys/signals.ts";
 import { type DoorUrl, parseRoostUrl } from "../addresses.ts";
 import { createRoostClient, type RoostClient, refusalSentence } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
@@ -13,18 +16,15 @@ import { type Environment, type FormationId, readFormationId } from "../contract
 import { checkFormationEnds } from "../contract/formation-ends.ts";
 import { formatReadiness } from "../contract/readiness.ts";
 import { parseSpawnerHandle, type SpawnerHandle } from "../contract/spawner-handle.ts";
+import { type DelegateTask, delegateTaskOf } from "../delegation/delegate-task.ts";
 import { createSessionDirectories, openHome, type SessionDirectories } from "../directories.ts";
 import { newId } from "../identifiers.ts";
-import { type HeldLifeline, holdLifeline } from "../lifeline/child.ts";
-import { TEARDOWN_MS } from "../lifeline/follow.ts";
+import { type ChildSessions, createChildSessions } from "../launch/child-sessions.ts";
+import { type HeldLifeline, holdLifeline, TEARDOWN_MS } from "../lifeline/child.ts";
 import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../manifest.ts";
 import { type Output, processOutput } from "../output.ts";
-import { libraryFault } from "../../sys/library.ts";
-import { keepExitStatuses } from "../../sys/signals.ts";
-import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import type { Secret } from "../secret.ts";
-import { type ChildSessions, createChildSessions } from "./child-sessions.ts";
-import { type DelegateTask, delegateTaskOf } from "./delegate-task.ts";
+import type { StartRefusal } from "../start-refusal.ts";
 import { createDiagnostics, type Diagnose } from "./diagnostics.ts";
 import { readGrant } from "./grant.ts";
 

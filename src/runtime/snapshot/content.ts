@@ -4,6 +4,7 @@
  * one that grows has an end.
  */
 
+import { fault, ok, type Result } from "../../result.ts";
 import { cloneContent, copyRange, read, seek, setLength, write } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { cloneFileAt, removeAt, setModeAt } from "../../sys/entries.ts";
@@ -11,7 +12,6 @@ import type { Errno, Posix } from "../../sys/errors.ts";
 import type { Name } from "../../sys/names.ts";
 import { openForReadingAt } from "../../sys/opening.ts";
 import { type Status, statusOf } from "../../sys/status.ts";
-import { fault, ok, type Result } from "../result.ts";
 
 /** Where a copy broke off: at its source, at its destination, or because it was to. */
 export type ContentFault =

@@ -6,6 +6,7 @@
  * while other processes rewrite either.
  */
 
+import { fault, ok, type Result } from "../../result.ts";
 import { setMode, setModified } from "../../sys/attributes.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { makeDirectoryAt, makeLinkAt, readLinkAt, removeAt } from "../../sys/entries.ts";
@@ -14,7 +15,6 @@ import { type Entry, listDirectory } from "../../sys/listing.ts";
 import type { Name } from "../../sys/names.ts";
 import { createFileAt, openDirectoryAt, openForReadingAt } from "../../sys/opening.ts";
 import { type Kind, type Status, statusAt, statusOf } from "../../sys/status.ts";
-import { fault, ok, type Result } from "../result.ts";
 import { createDescent, type Descent, identityOf } from "../tree/descent.ts";
 import { type Account, openAccount, type SkipReason, skip } from "./account.ts";
 import { cloneWhole, copyContent, type Means } from "./content.ts";

@@ -1,9 +1,9 @@
 /** The workdir snapshot: a copy of a parent's work folder in its child's (roost-api, "Workdir snapshot"). */
 
+import { fault, ok, type Result } from "../../result.ts";
 import { describeError, type Posix } from "../../sys/errors.ts";
 import { encodeName } from "../../sys/names.ts";
 import { statusAt, statusOf } from "../../sys/status.ts";
-import { fault, ok, type Result } from "../result.ts";
 import { identityOf } from "../tree/descent.ts";
 import { type HeldDirectory, holdAgain } from "../tree/held.ts";
 import type { WorkdirSnapshot } from "./account.ts";

@@ -1,12 +1,12 @@
 /** Files beneath a directory that is held by descriptor, to which whole lines are appended. */
 
+import { fault, ok, type Result } from "../../result.ts";
 import { read, seek } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { describeError, type Posix } from "../../sys/errors.ts";
 import { encodeName } from "../../sys/names.ts";
 import { openForAppendingAt } from "../../sys/opening.ts";
 import { statusOf } from "../../sys/status.ts";
-import { fault, ok, type Result } from "../result.ts";
 import { writeAll } from "./replaced-file.ts";
 
 const LINE_FEED = 0x0a;

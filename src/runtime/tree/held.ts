@@ -1,10 +1,10 @@
 /** Directories that are held: by a descriptor, which stays the same directory whatever happens to its name. */
 
+import { ok } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import type { Posix } from "../../sys/errors.ts";
 import { encodeName } from "../../sys/names.ts";
 import { openDirectoryAt } from "../../sys/opening.ts";
-import { ok } from "../result.ts";
 
 /** A directory that is held open: it stays the same one, whatever happens to its name. */
 export interface HeldDirectory {

@@ -1,5 +1,6 @@
 /** Directories of this user alone, made and opened step by step beneath one that is held, no link followed. */
 
+import { fault, ok, type Result } from "../../result.ts";
 import { setMode } from "../../sys/attributes.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { makeDirectoryAt } from "../../sys/entries.ts";
@@ -7,7 +8,6 @@ import { describeError, type Errno } from "../../sys/errors.ts";
 import { encodeName, type Name } from "../../sys/names.ts";
 import { openDirectoryAt } from "../../sys/opening.ts";
 import { statusOf } from "../../sys/status.ts";
-import { fault, ok, type Result } from "../result.ts";
 import { type HeldDirectory, holdDirectory } from "./held.ts";
 
 export const OWNER_ONLY = 0o700;

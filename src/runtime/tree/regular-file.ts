@@ -8,13 +8,13 @@ import { read as readFile } from "node:fs";
 import { constants } from "node:os";
 import { promisify } from "node:util";
 import { isSystemError } from "../../os-error.ts";
+import { fault, ok, type Result } from "../../result.ts";
 import { read } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import type { Errno, Posix } from "../../sys/errors.ts";
 import { encodeName } from "../../sys/names.ts";
 import { openForReadingAt } from "../../sys/opening.ts";
 import { statusOf } from "../../sys/status.ts";
-import { fault, ok, type Result } from "../result.ts";
 import { openDescendant } from "./own.ts";
 
 const CHUNK_BYTES = 256 * 1024;

@@ -4,6 +4,7 @@
  * The work is a generator that yields after each entry: a thread runs it to its end, the main one in slices.
  */
 
+import { fault, ok } from "../../result.ts";
 import { setMode } from "../../sys/attributes.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { removeAt, removeDirectoryAt, setModeAt } from "../../sys/entries.ts";
@@ -12,7 +13,6 @@ import { type Entry, listDirectory } from "../../sys/listing.ts";
 import type { Name } from "../../sys/names.ts";
 import { openDirectoryAt } from "../../sys/opening.ts";
 import { type Status, statusOf } from "../../sys/status.ts";
-import { fault, ok } from "../result.ts";
 import { createDescent, type Descent } from "./descent.ts";
 
 /** A step of a removal; the generator's return says whether all is gone. */

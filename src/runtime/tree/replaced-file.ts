@@ -1,13 +1,13 @@
 /** Files beneath a directory that is held by descriptor, replaced whole. */
 
 import { randomBytes } from "node:crypto";
+import { ok } from "../../result.ts";
 import { write } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { makeDirectoryAt, removeAt, renameAt } from "../../sys/entries.ts";
 import type { Posix } from "../../sys/errors.ts";
 import { encodeName } from "../../sys/names.ts";
 import { createFileAt, openDirectoryAt } from "../../sys/opening.ts";
-import { ok } from "../result.ts";
 
 export function writeAll(descriptor: Descriptor, bytes: Uint8Array): Posix<void> {
   let rest = bytes;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { fenceUntrusted, neutralise } from "../../../src/runtime/delegation/fence.ts";
-import { type ToldEnd, joinBlocks, outcomeBlock } from "../../../src/runtime/delegation/outcome-block.ts";
+import { joinBlocks, outcomeBlock, type ToldEnd } from "../../../src/runtime/delegation/outcome-block.ts";
 import type { Answer } from "../../../src/runtime/delegation/result-file.ts";
 import { parseArtifactVersion } from "../../../src/runtime/index.ts";
 import { identity } from "./kit.ts";

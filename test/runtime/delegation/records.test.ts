@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileS
 import { join } from "node:path";
 import type { CompletionRecord } from "../../../src/runtime/delegation/completion.ts";
 import { readRecord, writeRecord } from "../../../src/runtime/delegation/record-file.ts";
-import { close } from "../../../src/sys/descriptors.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
+import { close } from "../../../src/sys/descriptors.ts";
 import { hold, identity, scratch } from "./kit.ts";
 
 const TOKEN = new Secret("operator-token-0123456789abcdef");

@@ -10,8 +10,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { MAX_KEPT_BYTES, readAnswer } from "../../../src/runtime/delegation/result-file.ts";
-import { close } from "../../../src/sys/descriptors.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
+import { close } from "../../../src/sys/descriptors.ts";
 import { openDescriptors } from "../world.ts";
 import { hold, scratch } from "./kit.ts";
 

@@ -3,9 +3,9 @@
 import { type Clock, systemClock } from "../../../src/runtime/clock.ts";
 import { type ChildProcess, startProcess } from "../../../src/runtime/launch/child-process.ts";
 import { openLifeline } from "../../../src/runtime/lifeline/parent.ts";
+import { Secret } from "../../../src/runtime/secret.ts";
 import { close } from "../../../src/sys/descriptors.ts";
 import { openDirectoryPath } from "../../../src/sys/opening.ts";
-import { Secret } from "../../../src/runtime/secret.ts";
 
 export interface Started extends ChildProcess {
   /** What it wrote to its standard output after its first line, in bytes; as Latin-1 in `text`. */

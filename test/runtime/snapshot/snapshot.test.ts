@@ -18,11 +18,11 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
+import type { SnapshotRequest } from "../../../src/runtime/snapshot/snapshot.ts";
+import { snapshotWorkdir } from "../../../src/runtime/snapshot/snapshot.ts";
 import { setModified } from "../../../src/sys/attributes.ts";
 import { close } from "../../../src/sys/descriptors.ts";
 import { createFileAt } from "../../../src/sys/opening.ts";
-import type { SnapshotRequest } from "../../../src/runtime/snapshot/snapshot.ts";
-import { snapshotWorkdir } from "../../../src/runtime/snapshot/snapshot.ts";
 import { hold, modeOf, openFiles, type TestFolder, testFolder } from "../../kit/folders.ts";
 import { readTree } from "./tree.ts";
 

@@ -4,7 +4,7 @@
  * long as this process runs: what a child that is gone left behind is still its own.
  */
 
-import { fault, ok, type Result } from "../result.ts";
+import { fault, ok, type Result } from "../../result.ts";
 
 export interface ChildSessions {
   /** Takes the id that a child reported. The fault is a phrase that says whose it is, and follows "its first line ". */

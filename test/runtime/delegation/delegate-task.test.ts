@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { delegateTaskOf } from "../../../src/runtime/session/delegate-task.ts";
+import { delegateTaskOf } from "../../../src/runtime/delegation/delegate-task.ts";
 import { coordinates } from "../parent.ts";
 
 const spawnAllow = ["local/writer", "local/reader"].map((name) => coordinates(name).name);

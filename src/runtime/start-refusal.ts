@@ -1,5 +1,3 @@
-export { fault, ok, type Result } from "../result.ts";
-
 /**
  * Why a capsule does not start, with the code its operator looks up where there is one.
  *

@@ -1,0 +1,34 @@
+/** One round of a task: it waits for what is outstanding, and goes on with what has closed (roost-api, "How the outcome arrives"). */
+
+import type { ClosedDelegation } from "./close.ts";
+import type { InFlight } from "./in-flight.ts";
+import type { Statuses } from "./statuses.ts";
+
+/** The outcomes of the round, in id order; `undefined` where there is nothing to go on with. */
+export async function settleRound(
+  inFlight: InFlight,
+  statuses: Statuses,
+): Promise<readonly ClosedDelegation[] | undefined> {
+  const { underWay, over, isOver } = inFlight;
+  await Promise.race([underWay.settled(), isOver]);
+  if (!over.aborted) await Promise.race([outstandingClosed(inFlight, statuses), isOver]);
+  inFlight.onClose(() => {});
+  if (over.aborted) {
+    // There is nobody left to tell; but a task that goes on from here has no child any more.
+    await inFlight.allEnded();
+    return undefined;
+  }
+  const round = inFlight.takeRound();
+  return statuses.continuing(round.length) ? round : undefined;
+}
+
+async function outstandingClosed(inFlight: InFlight, statuses: Statuses): Promise<void> {
+  const { promise: none, resolve } = Promise.withResolvers<void>();
+  inFlight.onClose((outstanding) => {
+    if (outstanding === 0) resolve();
+    else if (!inFlight.over.aborted) statuses.waiting(outstanding);
+  });
+  statuses.waiting(inFlight.outstanding());
+  if (inFlight.outstanding() === 0) resolve();
+  await Promise.all([none, statuses.alongside]);
+}
