@@ -147,12 +147,13 @@ async function removeChild(
 
 async function removeRuntime(murmur: HeldDirectory, sessionId: string): Promise<Result<void, string>> {
   const removed = await removeBeneath(murmur, ["sessions", sessionId], "runtime");
-  const sessions = removed.ok ? openDirectoryAt(murmur.descriptor, encodeName("sessions")) : removed;
-  if (!sessions.ok) return removed;
+  if (!removed.ok) return removed;
+  const sessions = openDirectoryAt(murmur.descriptor, encodeName("sessions"));
+  if (!sessions.ok) return ok(undefined);
   // Whatever else lies there is not this library's, and keeps the directory.
   removeDirectoryAt(sessions.value, encodeName(sessionId));
   close(sessions.value);
-  return removed;
+  return ok(undefined);
 }
 
 /** Takes away the entry `name` of a directory beneath `held`. The work is done in turns. */

@@ -6,46 +6,29 @@
  * while other processes rewrite either.
  */
 
-import { fault, ok, type Result } from "../../result.ts";
-import { setMode, setModified } from "../../sys/attributes.ts";
+import { ok, type Result } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { makeDirectoryAt, makeLinkAt, readLinkAt, removeAt } from "../../sys/entries.ts";
-import type { Errno, Posix } from "../../sys/errors.ts";
+import { makeDirectoryAt, makeLinkAt, readLinkAt } from "../../sys/entries.ts";
+import type { Posix } from "../../sys/errors.ts";
 import { type Entry, listDirectory } from "../../sys/listing.ts";
 import type { Name } from "../../sys/names.ts";
-import { createFileAt, openDirectoryAt, openForReadingAt } from "../../sys/opening.ts";
+import { openDirectoryAt } from "../../sys/opening.ts";
 import { type Kind, type Status, statusAt, statusOf } from "../../sys/status.ts";
-import { createDescent, type Descent, identityOf } from "../tree/descent.ts";
-import { type Account, openAccount, type SkipReason, skip } from "./account.ts";
-import { cloneWhole, copyContent, type Means } from "./content.ts";
+import { createDescent, identityOf } from "../tree/descent.ts";
+import { type Account, openAccount } from "./account.ts";
+import { copyFile } from "./copy-file.ts";
+import {
+  ABORTED,
+  type Copy,
+  type CopyFault,
+  type CopyTask,
+  failed,
+  finish,
+  skipped,
+  unreadable,
+  type Watch,
+} from "./copying.ts";
 import { repoint } from "./links.ts";
-
-export interface CopyTask {
-  readonly from: Descriptor;
-  /** Empty; its own mode and time are left as they are. */
-  readonly to: Descriptor;
-  /** The paths that name the folder, and the one that names the copy: what links are re-pointed by. */
-  readonly fromPaths: readonly Uint8Array[];
-  readonly toPath: Uint8Array;
-  /** Bytes of content at most. */
-  readonly ceiling: number;
-  /** Directories that are not copied, by identity, wherever they lie. */
-  readonly ownedDirectories: ReadonlySet<string>;
-  /** Names that are not copied at the top level, as texts. */
-  readonly ownedNames: readonly string[];
-}
-
-/** Why a copy did not come to its end. */
-export type CopyFault =
-  | { readonly kind: "ceiling" }
-  | { readonly kind: "aborted" }
-  /** What was to be done, as a participle, with which entry, and the error. */
-  | { readonly kind: "failed"; readonly doing: Doing; readonly path: string; readonly errno: Errno };
-
-export type Doing = "opened" | "listed" | "made" | "written" | "filled" | "finished" | "removed";
-
-/** Told where the copy stands, at every step; `false` gives it up. */
-export type Watch = (account: Account, bytesUnderWay: number) => boolean;
 
 /** A directory that is being copied; the folder itself has no name in it, and keeps what the copy has. */
 interface Level {
@@ -54,26 +37,9 @@ interface Level {
   next: number;
 }
 
-interface Copy {
-  readonly task: CopyTask;
-  readonly watch: Watch;
-  readonly account: Account;
-  readonly source: Descent;
-  readonly destination: Descent;
-  readonly means: Map<number, Means>;
-}
-
 type Step = Result<void, CopyFault>;
 const DONE: Step = ok(undefined);
-const ABORTED: Result<never, CopyFault> = fault({ kind: "aborted" });
-
-/** The permission bits that are copied: no setuid, no setgid, no sticky bit. */
-const RWX = 0o777;
 const WHILE_FILLED = 0o700;
-/** Of a path that a fault names. */
-const QUOTED_PATH = 1024;
-/** These say something of this process or machine, not of the entry. */
-const NO_FAULT_OF_ENTRY: readonly Errno[] = ["EMFILE", "ENFILE", "ENOMEM"];
 
 /** Copies all that `task.from` holds. What was copied before a fault stays where it is. */
 export function copyTree(task: CopyTask, watch: Watch): Result<Account, CopyFault> {
@@ -123,11 +89,6 @@ function finishDirectory(copy: Copy, status: Status): Step {
   copy.source.leave();
   copy.destination.leave();
   return DONE;
-}
-
-function finish(descriptor: Descriptor, status: Status): Posix<void> {
-  const set = setMode(descriptor, status.mode & RWX);
-  return set.ok ? setModified(descriptor, status.modified) : set;
 }
 
 /** One entry; a directory is made, entered, and given back to be filled. */
@@ -214,88 +175,4 @@ function copyLink(copy: Copy, from: Descriptor, to: Descriptor, name: Name): Res
   copy.account.symlinks++;
   if (moved) copy.account.repointedSymlinks++;
   return ok(undefined);
-}
-
-function copyFile(copy: Copy, from: Descriptor, to: Descriptor, name: Name): Result<undefined, CopyFault> {
-  const opened = openForReadingAt(from, name);
-  if (!opened.ok) return unreadable(copy, name, opened.fault);
-  try {
-    const status = statusOf(opened.value);
-    if (!status.ok) return unreadable(copy, name, status.fault);
-    switch (status.value.kind) {
-      case "file":
-        break;
-      case "fifo":
-      case "socket":
-      case "device":
-        return skipped(copy, name, status.value.kind);
-      default:
-        return skipped(copy, name, "unreadable");
-    }
-    if (copy.account.bytes + status.value.size > copy.task.ceiling) return fault({ kind: "ceiling" });
-    return writeFile(copy, opened.value, status.value, to, name);
-  } finally {
-    close(opened.value);
-  }
-}
-
-function writeFile(
-  copy: Copy,
-  from: Descriptor,
-  status: Status,
-  to: Descriptor,
-  name: Name,
-): Result<undefined, CopyFault> {
-  const means = meansFor(copy, status.device);
-  const clone = cloneWhole(from, status, means, to, name);
-  const created = clone.ok ? clone : createFileAt(to, name);
-  if (!created.ok) return failed(copy, "made", [name], created.fault);
-  try {
-    let underWay = 0;
-    const advance = (bytes: number) => {
-      underWay += bytes;
-      return copy.watch(copy.account, underWay);
-    };
-    const copied = clone.ok ? ok(status.size) : copyContent(from, created.value, status, means, advance);
-    if (!copied.ok) {
-      if (copied.fault.side === "abort") return ABORTED;
-      if (copied.fault.side === "destination") return failed(copy, "written", [name], copied.fault.errno);
-      const removed = removeAt(to, name);
-      if (!removed.ok) return failed(copy, "removed", [name], removed.fault);
-      return unreadable(copy, name, copied.fault.errno);
-    }
-    const set = finish(created.value, status);
-    if (!set.ok) return failed(copy, "finished", [name], set.fault);
-    copy.account.files++;
-    copy.account.bytes += copied.value;
-    return ok(undefined);
-  } finally {
-    close(created.value);
-  }
-}
-
-function meansFor(copy: Copy, device: number): Means {
-  const known = copy.means.get(device) ?? { clone: true, withinKernel: true };
-  copy.means.set(device, known);
-  return known;
-}
-
-function pathOf(copy: Copy, names: readonly Name[]): Name[] {
-  return [...copy.source.names(), ...names];
-}
-
-function skipped(copy: Copy, name: Name, reason: SkipReason): Result<undefined, never> {
-  skip(copy.account, () => pathOf(copy, [name]), reason);
-  return ok(undefined);
-}
-
-/** An entry that cannot be opened or read, has vanished, or is another by now. */
-function unreadable(copy: Copy, name: Name, errno: Errno): Result<undefined, CopyFault> {
-  if (NO_FAULT_OF_ENTRY.includes(errno)) return failed(copy, "opened", [name], errno);
-  return skipped(copy, name, "unreadable");
-}
-
-function failed(copy: Copy, doing: Doing, names: readonly Name[], errno: Errno): Result<never, CopyFault> {
-  const path = Buffer.concat(pathOf(copy, names).flatMap((name) => [Buffer.from("/"), name])).toString();
-  return fault({ kind: "failed", doing, path: path.slice(1, 1 + QUOTED_PATH), errno });
 }

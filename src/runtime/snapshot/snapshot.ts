@@ -1,13 +1,14 @@
 /** The workdir snapshot: a copy of a parent's work folder in its child's (roost-api, "Workdir snapshot"). */
 
 import { fault, ok, type Result } from "../../result.ts";
-import { describeError, type Posix } from "../../sys/errors.ts";
+import type { Descriptor } from "../../sys/descriptors.ts";
+import { describeError, type Errno, type Posix } from "../../sys/errors.ts";
 import { encodeName } from "../../sys/names.ts";
 import { statusAt, statusOf } from "../../sys/status.ts";
 import { identityOf } from "../tree/descent.ts";
 import { type HeldDirectory, holdAgain } from "../tree/held.ts";
 import type { WorkdirSnapshot } from "./account.ts";
-import type { CopyFault } from "./copy.ts";
+import type { CopyFault } from "./copying.ts";
 import THREAD from "./thread.bundle.txt" with { type: "text" };
 import type { SnapshotProgress, ThreadOrder, ThreadReport } from "./thread.ts";
 
@@ -53,31 +54,48 @@ export async function snapshotWorkdir(
 ): Promise<Result<WorkdirSnapshot, SnapshotFault>> {
   if (request.signal?.aborted) return fault(describeFault(request, { kind: "aborted" }));
   const owned = ownedDirectories(request);
-  const source = owned.ok ? holdAgain(request.source) : owned;
-  const destination = source.ok ? holdAgain(request.destination) : source;
+  if (!owned.ok) return unopened(request, owned.fault);
+  const source = holdAgain(request.source);
+  if (!source.ok) return unopened(request, source.fault);
   try {
-    if (!owned.ok || !source.ok || !destination.ok) {
-      const errno = destination.ok ? "EUNKNOWN" : destination.fault;
-      return fault(describeFault(request, { kind: "failed", doing: "opened", path: "", errno }));
+    const destination = holdAgain(request.destination);
+    if (!destination.ok) return unopened(request, destination.fault);
+    try {
+      return await copyBetween(request, source.value.descriptor, destination.value.descriptor, owned.value);
+    } finally {
+      destination.value.close();
     }
-    const report = await runThread(request, {
-      source: request.source.path,
-      abort: new SharedArrayBuffer(4),
-      task: {
-        from: source.value.descriptor,
-        to: destination.value.descriptor,
-        fromPaths: [request.source.path, request.sourceAlias ?? request.source.path].map(encodeName),
-        toPath: encodeName(request.destination.path),
-        ceiling: request.ceilingBytes,
-        ownedDirectories: owned.value,
-        ownedNames: OWNED_NAMES,
-      },
-    });
-    return report.kind === "copied" ? ok(report.snapshot) : fault(describeFault(request, report.fault));
   } finally {
-    if (source.ok) source.value.close();
-    if (destination.ok) destination.value.close();
+    source.value.close();
   }
+}
+
+function unopened(request: SnapshotRequest, errno: Errno): Result<never, SnapshotFault> {
+  return fault(describeFault(request, { kind: "failed", doing: "opened", path: "", errno }));
+}
+
+/** The descriptors are this copy's own: whoever asked may let go of theirs meanwhile. */
+async function copyBetween(
+  request: SnapshotRequest,
+  from: Descriptor,
+  to: Descriptor,
+  ownedDirectories: ReadonlySet<string>,
+): Promise<Result<WorkdirSnapshot, SnapshotFault>> {
+  const { source, sourceAlias = source.path, destination, ceilingBytes } = request;
+  const report = await runThread(request, {
+    source: source.path,
+    abort: new SharedArrayBuffer(4),
+    task: {
+      from,
+      to,
+      fromPaths: [source.path, sourceAlias].map(encodeName),
+      toPath: encodeName(destination.path),
+      ceiling: ceilingBytes,
+      ownedDirectories,
+      ownedNames: OWNED_NAMES,
+    },
+  });
+  return report.kind === "copied" ? ok(report.snapshot) : fault(describeFault(request, report.fault));
 }
 
 /** Known by what they are: their names may be spelt otherwise, or be another's by the time the walk comes to them. */

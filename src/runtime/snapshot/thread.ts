@@ -9,7 +9,8 @@
 import type { Descriptor } from "../../sys/descriptors.ts";
 import { emptyDirectory } from "../tree/remove.ts";
 import { type Account, closeAccount, type WorkdirSnapshot } from "./account.ts";
-import { type CopyFault, type CopyTask, copyTree } from "./copy.ts";
+import { copyTree } from "./copy.ts";
+import type { CopyFault, CopyTask } from "./copying.ts";
 
 /** What the thread is sent, once. */
 export interface ThreadOrder {
