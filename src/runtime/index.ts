@@ -49,12 +49,8 @@ export {
 export { type CompletionDoor, createCompletionDoor } from "./delegation/door.ts";
 export { answerCompletion, completionPlugin, type RequestHooks } from "./delegation/door-plugin.ts";
 export { fenceUntrusted } from "./delegation/fence.ts";
-export {
-  type ReceivedTask,
-  type ServeTaskOptions,
-  serveTask,
-  type TaskEnd,
-} from "./delegation/serve-task.ts";
+export type { ReceivedTask, TaskEnd } from "./delegation/run-task.ts";
+export { type ServeTaskOptions, serveTask } from "./delegation/serve-task.ts";
 export type { AlongsideWait } from "./delegation/statuses.ts";
 export type { DelegateTaskResult } from "./delegation/tool-result.ts";
 export {
@@ -85,6 +81,7 @@ export { type EndedBy, type Ending, endWithSpawner, type Followed } from "./life
 export type { RuntimeManifest } from "./manifest.ts";
 export type { Output } from "./output.ts";
 export { Secret } from "./secret.ts";
+export type { Registration } from "./session/registration.ts";
 export {
   announceReady,
   canDelegate,
@@ -92,7 +89,6 @@ export {
   type DelegatingSession,
   openSession,
   type RegisteredSession,
-  type Registration,
   type Session,
   type SessionOptions,
 } from "./session/session.ts";

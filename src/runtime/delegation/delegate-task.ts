@@ -6,9 +6,9 @@ import {
   type Coordinates,
   parseArtifactVersion,
 } from "../../registry/artifact-name.ts";
+import { fault, ok, type Result } from "../../result.ts";
 import { objectIn, stringIn } from "../json.ts";
 import type { RuntimeManifest } from "../manifest.ts";
-import { fault, ok, type Result } from "../../result.ts";
 
 /** A tool's definition; `input_schema` is JSON Schema. */
 export interface ToolDefinition {

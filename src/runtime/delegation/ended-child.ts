@@ -1,8 +1,8 @@
 /** Ending a child whose outcome is posted to nobody, and what is recorded of it. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import type { Report } from "./completion.ts";
-import { ENDED_BY_PARENT } from "./delegation-end.ts";
+import type { LaunchedChild } from "../launch/outcome.ts";
+import { type DelegationEnd, ENDED_BY_PARENT, reportOf } from "./delegation-end.ts";
 import { reportCompletion } from "./report.ts";
 import { durationOf, endChild, howItEnded, recordOf, type Watching } from "./watched-child.ts";
 
@@ -31,12 +31,16 @@ export async function endUnposted(held: Held, { own, why }: UnpostedEnd): Promis
   const { records } = child;
   if (!records.ok || left || (own === "kept" && recordOf(held))) return;
   const durationMs = durationOf(held);
-  const explained = why === undefined ? ENDED_BY_PARENT : `${why}\n${await howItEnded(child)}`;
-  const report: Report = byItself
-    ? { status: "crashed", durationMs, detail: await howItEnded(child), reportedBy: "launcher" }
-    : { status: "terminated", durationMs, detail: explained, reportedBy: "launcher" };
+  const report = reportOf(await endFor(child, byItself, why), durationMs, child.secrets);
   const { diagnose } = session;
-  await reportCompletion({ identity, report, records: records.value.descriptor, diagnose });
+  if (report) await reportCompletion({ identity, report, records: records.value.descriptor, diagnose });
+}
+
+async function endFor(child: LaunchedChild, byItself: boolean, why?: string): Promise<DelegationEnd> {
+  if (byItself) return { kind: "crashed", how: await howItEnded(child) };
+  return why === undefined
+    ? { kind: "terminated", by: "task", reason: ENDED_BY_PARENT }
+    : { kind: "terminated", by: "deadline", reason: why, how: await howItEnded(child) };
 }
 
 /** Ends a child that never came to hold its task. */

@@ -7,6 +7,7 @@ import { createRedactor, redactBytes } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
 import { chunksOf, openRegularFile, type RegularFile, readAtOnce } from "../tree/regular-file.ts";
 import { ensureDirectoryAt, replaceFile, writeAll } from "../tree/replaced-file.ts";
+import { RESULT_NAMES } from "./result-place.ts";
 import { decodeUtf8, wholeCharacters } from "./utf8.ts";
 
 /** What is shown of an answer, in bytes. */
@@ -46,12 +47,12 @@ export interface Keeping {
 export const BEYOND_BYTES = 8 * 1024 + 4;
 
 /**
- * Reads `out/result.txt` beneath `directory`, once the child has exited. A link, a FIFO or a directory in its place is
+ * Reads the result file beneath `directory`, once the child has exited. A link, a FIFO or a directory in its place is
  * no result, and a file is read no further than the size it was opened with: something the child left running may go on
  * writing to it.
  */
 export async function readAnswer(directory: Descriptor, keeping: Keeping): Promise<Answer> {
-  const file = openRegularFile(directory, ["out", "result.txt"]);
+  const file = openRegularFile(directory, RESULT_NAMES);
   if (!file.ok) return { kind: "none" };
   try {
     return await readOpened(file.value, keeping);

@@ -1,10 +1,10 @@
 /** One call of `delegate-task`, its arguments read: a child is launched, handed its task, and watched from then on. */
 
 import { bareName } from "../../registry/artifact-name.ts";
+import { fault } from "../../result.ts";
 import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { launch as launchChild } from "../launch/launch.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
-import { fault } from "../../result.ts";
 import { awaitCompletions } from "./arrivals.ts";
 import type { DelegationRequest } from "./delegate-task.ts";
 import type { TaskDelegationsOptions } from "./delegating-task.ts";

@@ -15,6 +15,7 @@ import { deliverTask, messageOf, pauseFor } from "./delivery.ts";
 import { identityOf } from "./identity.ts";
 import { quoteChild } from "./quoted.ts";
 import { BEYOND_BYTES } from "./result-file.ts";
+import { RESULT_NAMES } from "./result-place.ts";
 import { CUT_MARK, decodeUtf8, wholeCharacters } from "./utf8.ts";
 import { EXIT_AFTER_COMPLETION_MS, recordOf } from "./watched-child.ts";
 
@@ -198,7 +199,7 @@ async function seeScript(
 /** The whole of a result file, none of the secrets in it; nothing where there is none that can be read. */
 export async function resultText(directory: HeldDirectory, secrets: readonly Secret[]): Promise<string> {
   const chunks: Uint8Array[] = [];
-  const read = await readChildFile(directory, ["out", "result.txt"], {
+  const read = await readChildFile(directory, RESULT_NAMES, {
     limit: CHILD_FILE_BYTES + BEYOND_BYTES,
     onChunk: (chunk) => void chunks.push(chunk),
   });

@@ -8,8 +8,8 @@ import { printable } from "../../printable.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { libraryFault } from "../../sys/library.ts";
 import { keepExitStatuses } from "../../sys/signals.ts";
-import { type DoorUrl, parseRoostUrl } from "../addresses.ts";
-import { createRoostClient, type RoostClient, refusalSentence } from "../client.ts";
+import type { DoorUrl } from "../addresses.ts";
+import { refusalSentence } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { parseRunArguments, type RunArguments } from "../contract/arguments.ts";
 import { type Environment, type FormationId, readFormationId } from "../contract/environment.ts";
@@ -26,7 +26,7 @@ import { type Output, processOutput } from "../output.ts";
 import type { Secret } from "../secret.ts";
 import type { StartRefusal } from "../start-refusal.ts";
 import { createDiagnostics, type Diagnose } from "./diagnostics.ts";
-import { readGrant } from "./grant.ts";
+import { type Registration, registerWhereNeeded } from "./registration.ts";
 
 /** What a session takes from outside; whatever is left out is the process's own. */
 export interface SessionOptions {
@@ -38,12 +38,6 @@ export interface SessionOptions {
   readonly clock?: Clock;
   /** Aborted: the session is not opened. */
   readonly signal?: AbortSignal;
-}
-
-/** What registering brought: the daemon, and the credential to ask it with. */
-export interface Registration {
-  readonly client: RoostClient;
-  readonly credential: Secret;
 }
 
 /** A capsule's own session, from its start to `closeSession`. */
@@ -111,15 +105,9 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
   if (!read.ok) return fault({ message: read.fault });
   const run = read.value;
 
-  const formationId = readFormationId(environment);
-  if (!formationId.ok) return formationId;
-  const ends = checkFormationEnds(environment, formationId.value);
-  if (!ends.ok) return ends;
-  const spawner = parseSpawnerHandle(environment.MURMUR_SPAWNER);
-  if (!spawner.ok) return spawner;
-  const lifeline = holdLifeline(environment);
-  if (!lifeline.ok) return lifeline;
-  lifeline.value?.exitAfter(TEARDOWN_MS);
+  const started = readStart(environment);
+  if (!started.ok) return started;
+  const { formationId, spawner, lifeline } = started.value;
   const home = openHome(environment.HOME);
   if (!home.ok) return fault({ message: home.fault });
   home.value.close();
@@ -149,57 +137,39 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
     directories: directories.value,
     registration,
     delegateTask: delegateTaskOf(manifest),
-    childSessions: createChildSessions(id, spawner.value?.sessionId),
-    spawner: spawner.value,
-    lifeline: lifeline.value,
+    childSessions: createChildSessions(id, spawner?.sessionId),
+    spawner,
+    lifeline,
     hurry: new AbortController(),
-    formationId: formationId.value,
+    formationId,
     environment,
     output,
     clock,
-    diagnose: createDiagnostics(output, directories.value.records, lifeline.value),
+    diagnose: createDiagnostics(output, directories.value.records, lifeline),
     [Symbol.asyncDispose]: () => closeSession(session, "failed"),
   };
   return ok(session);
 }
 
+/** What this process was started with: by a spawner, by a formation, or by hand. */
+type Start = Pick<Session, "formationId" | "spawner" | "lifeline">;
+
+/** From here on a child ends with its spawner. */
+function readStart(environment: Environment): Result<Start, StartRefusal> {
+  const formationId = readFormationId(environment);
+  if (!formationId.ok) return formationId;
+  const ends = checkFormationEnds(environment, formationId.value);
+  if (!ends.ok) return ends;
+  const spawner = parseSpawnerHandle(environment.MURMUR_SPAWNER);
+  if (!spawner.ok) return spawner;
+  const lifeline = holdLifeline(environment);
+  if (!lifeline.ok) return lifeline;
+  lifeline.value?.exitAfter(TEARDOWN_MS);
+  return ok({ formationId: formationId.value, spawner: spawner.value, lifeline: lifeline.value });
+}
+
 function withoutCalls(why: string): string {
   return `this process may not call the C library (${why}), which its children and its lifeline need; start it where a program may run memory that it has written`;
-}
-
-/**
- * Who registers: a session that may spawn, and one that was launched with an approval, which presenting it marks as
- * spent. Nobody else opens a connection.
- */
-async function registerWhereNeeded(
-  id: string,
-  run: RunArguments,
-  manifest: RuntimeManifest,
-  from: SessionOptions & { readonly environment: Environment; readonly clock: Clock },
-): Promise<Result<Registration | undefined, StartRefusal>> {
-  const { environment, clock, input, signal } = from;
-  let approval: Secret | undefined;
-  if (run.grantOnStdin) {
-    const grant = await readGrant(input ?? Bun.stdin.stream(), clock, signal);
-    if (!grant.ok) return grant;
-    approval = grant.value;
-  }
-  if (!approval && manifest.spawnAllow.length === 0) return ok(undefined);
-  const url = parseRoostUrl(environment.MURMUR_ROOST_URL);
-  if (!url.ok) return fault(notRegistered(run, url.fault));
-  const client = createRoostClient(url.value, clock);
-  const answer = await client.register(
-    { session_id: id, name: run.name, version: run.version },
-    approval,
-    signal,
-  );
-  if (answer.kind === "granted") return ok({ client, credential: answer.value });
-  const why = answer.kind === "refused" ? answer.error : answer.reason;
-  return fault(notRegistered(run, `mur-roost at ${url.value}: ${why}`));
-}
-
-function notRegistered(run: RunArguments, why: string): StartRefusal {
-  return { code: "E-RUN-019", message: `${run.name}@${run.version} could not register: ${printable(why)}` };
 }
 
 /**

@@ -1,0 +1,51 @@
+/** The door of a delegated capsule: A2A on a free port of the loopback. */
+
+import { Elysia } from "elysia";
+import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
+import type { Secret } from "../secret.ts";
+import { type RpcAnswer, type RpcRequest, readRequest, rpcResponse } from "./a2a.ts";
+import type { CompletionDoor } from "./door.ts";
+import { completionPlugin } from "./door-plugin.ts";
+import { refuseForeign } from "./loopback-only.ts";
+
+export interface ChildDoorOptions {
+  /** Whoever calls the door must present it. */
+  readonly operatorToken?: Secret;
+  /** Where the capsule delegates in turn. */
+  readonly completions?: CompletionDoor;
+  readonly answer: (request: RpcRequest) => RpcAnswer;
+  /** Called once an answer has gone out. */
+  readonly onAnswered: () => void;
+}
+
+export interface ChildDoor {
+  readonly url: DoorUrl;
+  stop(): Promise<void>;
+}
+
+export function openChildDoor({
+  operatorToken,
+  completions,
+  answer,
+  onAnswered,
+}: ChildDoorOptions): ChildDoor {
+  const app = new Elysia().onRequest(({ request }) => refuseForeign(request));
+  if (completions) app.use(completionPlugin(completions));
+  app
+    .onRequest(({ request }) => {
+      if (!operatorToken) return undefined;
+      const given = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "")?.[1];
+      const isOperator = given !== undefined && operatorToken.matches(given);
+      return isOperator ? undefined : new Response(null, { status: 401 });
+    })
+    .onAfterResponse(() => onAnswered())
+    .post("/", ({ body }) => {
+      const request = readRequest(body);
+      return rpcResponse(request.id, answer(request));
+    })
+    // The framework would let another process of this user listen on the same port, and take every other task.
+    .listen({ hostname: "127.0.0.1", port: 0, reusePort: false });
+  const url = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
+  if (!url) throw new Error("the door has no port");
+  return { url, stop: async () => void (await app.stop(true)) };
+}

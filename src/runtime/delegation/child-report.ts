@@ -1,0 +1,33 @@
+/** What a delegated capsule reports of its own end. */
+
+import type { Session } from "../session/session.ts";
+import type { Report } from "./completion.ts";
+import { postToDoor, reportCompletion } from "./report.ts";
+import { hasResult, RESULT_PATH } from "./result-place.ts";
+
+/** Records and posts it. A capsule that nobody delegated has nobody to report to, and writes no record. */
+export async function reportOwnEnd(
+  session: Session,
+  end: Pick<Report, "status" | "detail" | "durationMs">,
+): Promise<void> {
+  const { spawner, run, directories } = session;
+  if (!spawner) return;
+  const { path, descriptor } = directories.records;
+  await reportCompletion({
+    identity: {
+      name: run.name,
+      version: run.version,
+      delegationId: spawner.delegationId,
+      sessionId: session.id,
+      workdir: directories.workdir.path,
+    },
+    report: {
+      ...end,
+      reportedBy: "child",
+      ...(hasResult(descriptor) && { resultPath: `${path}/${RESULT_PATH}` }),
+    },
+    records: descriptor,
+    post: postToDoor(spawner, session.clock),
+    diagnose: session.diagnose,
+  });
+}
