@@ -11,7 +11,7 @@ import type { ArchiveBytes } from "./archive-bytes.ts";
 import { ArchiveFault } from "./archive-fault.ts";
 import { type Directory, type Entry, entriesOf, readDirectory } from "./directory.ts";
 import { endsEntry, LONGEST_DESCRIPTOR } from "./data-descriptor.ts";
-import { describesSameData, LOCAL_BYTES, type LocalHeader, takeLocalHeader } from "./local-header.ts";
+import { describesSameData, LOCAL_BYTES, takeLocalHeader } from "./local-header.ts";
 import { checkManifestEntry, unpackManifest } from "./manifest-entry.ts";
 import { roleOf } from "./names.ts";
 
@@ -28,7 +28,7 @@ export function* readArchivedManifest(archive: ArchiveBytes): Generator<void, Ui
   let before: Entry | undefined;
   for (const entry of entriesOf(directory)) {
     yield* takeUpTo(entry.offset, archive, before);
-    const header = yield* takeHeaderOf(entry, archive, directory);
+    yield* takeHeaderOf(entry, archive, directory);
     const end = archive.position + entry.compressedSize;
     if (end > directory.start) throw new ArchiveFault(OVERLAPS);
     if (index++ === wanted) {
@@ -91,11 +91,7 @@ function* findManifest(directory: Directory): Generator<void, number> {
 }
 
 /** Moves to the data of an entry, whose local header must tell the same of it as the directory. */
-function* takeHeaderOf(
-  entry: Entry,
-  archive: ArchiveBytes,
-  directory: Directory,
-): Generator<void, LocalHeader> {
+function* takeHeaderOf(entry: Entry, archive: ArchiveBytes, directory: Directory): Generator<void, void> {
   if (entry.offset + LOCAL_BYTES > directory.start) throw new ArchiveFault(OVERLAPS);
   const header = yield* takeLocalHeader(archive);
   const role = roleOf(entry);
@@ -103,5 +99,4 @@ function* takeHeaderOf(
     const which = role === "manifest" ? "its murmur.yaml" : "one of its entries";
     throw new ArchiveFault(`the local header of ${which} differs from the directory`);
   }
-  return header;
 }
