@@ -6,6 +6,7 @@
 
 import { atOnce, inSlices } from "../slices.ts";
 import { CONTAINMENT_CLASSES, type Containment } from "./containment.ts";
+import { isOverlong, isTrimmedOtherwise, MAX_ENTRY_BYTES, ownText } from "./manifest-text.ts";
 import { readYamlTree, readYamlTreeInSteps } from "./yaml/read-tree.ts";
 import type { YamlMap, YamlTree } from "./yaml/tree.ts";
 
@@ -32,8 +33,6 @@ export interface Manifest {
 /** The longest manifest that is read, in bytes. */
 export const MAX_MANIFEST_BYTES = 256 * 1024;
 
-/** The longest entry of a list of texts, in bytes of UTF-8: each of them is compared with others. */
-const MAX_ENTRY_BYTES = 4096;
 /** Entries decoded between two pauses. */
 const ENTRIES_A_STEP = 256;
 
@@ -207,7 +206,11 @@ export class Block {
     const value = this.tree.entries.get(key);
     if (value === undefined || isAbsent(value)) return undefined;
     if (value.kind !== "text") throw new Error(`${this.path(key)}: must be a text`);
-    return ownText(value.text.trim()) || undefined;
+    const text = value.text.trim();
+    if (isTrimmedOtherwise(value.text, text)) {
+      throw new Error(`${this.path(key)}: must not begin or end with U+FEFF or U+0085`);
+    }
+    return ownText(text) || undefined;
   }
 
   /** `true` or `false`, written plain; `false` where the key is absent. */
@@ -229,16 +232,6 @@ export class Block {
 }
 
 const NO_ENTRIES: YamlMap = { kind: "map", entries: new Map() };
-
-/** The text in memory of its own: a part of a string keeps the whole string, here the file, for as long as it is kept. */
-function ownText(text: string): string {
-  return Buffer.from(text).toString();
-}
-
-function isOverlong(text: string): boolean {
-  // Three bytes are the most that one of a string's units takes.
-  return text.length * 3 > MAX_ENTRY_BYTES && Buffer.byteLength(text) > MAX_ENTRY_BYTES;
-}
 
 function isAbsent(value: YamlTree | undefined): boolean {
   return value === undefined || (value.kind === "text" && value.plain && NULLS.has(value.text));

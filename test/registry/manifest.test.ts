@@ -49,6 +49,15 @@ describe("a manifest", () => {
       `${HEAD}capabilities: {network: {unix_sockets: }}`,
       "capabilities.network.unix_sockets: must be true or false",
     ],
+    // White space to one language, and text to another.
+    ...[`"\\uFEFF"`, `" \\N a"`, `"a\\x85"`, `"a \\uFEFF "`].map((scope): [string, string] => [
+      `${HEAD}capabilities: {filesystem: {scope: ${scope}}}`,
+      "capabilities.filesystem.scope: must not begin or end with U+FEFF or U+0085",
+    ]),
+    [
+      `${HEAD}artifacts: [{capabilities: {state: {store: "\\N"}}}]`,
+      "artifacts[0].capabilities.state.store: must not begin or end with U+FEFF or U+0085",
+    ],
     [`${HEAD}capabilities: {filesystem: {scope: [a]}}`, "capabilities.filesystem.scope: must be a text"],
     [
       `${HEAD}capabilities: {containment: none}`,
