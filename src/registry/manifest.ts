@@ -80,7 +80,9 @@ export function decodeManifest<T extends object>(
 
 const NO_MAPPING = { ok: false, fault: "the manifest must be a mapping" } as const;
 
+/** @throws what the engine throws where memory or stack runs out: that is the host's failure, and none of the text */
 function faultOf(error: unknown): { readonly ok: false; readonly fault: string } {
+  if (error instanceof RangeError) throw error;
   return { ok: false, fault: error instanceof Error ? error.message : "it could not be read" };
 }
 
