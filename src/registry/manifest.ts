@@ -114,8 +114,9 @@ function* manifestInSteps(top: Block): Generator<void, Manifest> {
 /** Spawn envelope, "State stores": only an artifact's own `state` block opens one. */
 function* stateStores(top: Block, manifestName: string): Generator<void, string[]> {
   const stores: string[] = [];
-  for (const [index, artifact] of top.blocks("artifacts").entries()) {
-    if (index % ENTRIES_A_STEP === ENTRIES_A_STEP - 1) yield;
+  let count = 0;
+  for (const artifact of top.blocks("artifacts")) {
+    if (++count % ENTRIES_A_STEP === 0) yield;
     const capabilities = artifact.block("capabilities");
     if (capabilities.declares("state")) {
       stores.push(capabilities.block("state").trimmedText("store") ?? manifestName);
@@ -166,13 +167,13 @@ export class Block {
     return new Block(this.path(key), value);
   }
 
-  /** The list of mappings under `key`. */
-  blocks(key: string): Block[] {
-    return this.#list(key).map((item, index) => {
+  /** The list of mappings under `key`, one after the other. */
+  *blocks(key: string): Generator<Block, void> {
+    for (const [index, item] of this.#list(key).entries()) {
       const where = `${this.path(key)}[${index}]`;
       if (item.kind !== "map") throw new Error(`${where}: must be a mapping`);
-      return new Block(where, item);
-    });
+      yield new Block(where, item);
+    }
   }
 
   /** The list of texts under `key`, each as it is written and none over `MAX_ENTRY_BYTES`. */

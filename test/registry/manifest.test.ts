@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readManifest, readManifestInSlices } from "../../src/registry/manifest.ts";
+import { decodeManifest, readManifest, readManifestInSlices } from "../../src/registry/manifest.ts";
 import { LARGE_MANIFESTS } from "../../scripts/yaml-fuzz/large.ts";
 
 const HEAD = "name: a\nversion: 0.1.0\n";
@@ -120,6 +120,16 @@ describe("the largest manifests", () => {
     const fault = "a tab outside of comments, quotes and blocks of text";
     expect(readManifest(source)).toEqual({ ok: false, fault: expect.stringContaining(fault) });
     expect(await readManifestInSlices(source)).toEqual(readManifest(source));
+  });
+
+  test("have their artifacts looked at one by one, so that others may have their turn between two", () => {
+    const source = `${HEAD}artifacts: [{}, x]\n`;
+    const first = decodeManifest(source, (top) => {
+      const artifacts = top.blocks("artifacts");
+      return { where: artifacts.next().value?.where };
+    });
+    expect(first).toEqual({ ok: true, manifest: { where: "artifacts[0]" } });
+    expect(read(source)).toBe("artifacts[1]: must be a mapping");
   });
 
   test("let others have their turn", async () => {
