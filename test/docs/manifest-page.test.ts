@@ -73,7 +73,7 @@ describe("a capsule is made", () => {
         lower: (manifest) => atOnce(lowerManifest(manifest)),
       });
       const resolution = await registry.resolve({ name, version });
-      expect(resolution).toMatchObject({ ok: true, artifact: { held: { filesystemScope: "src" } } });
+      expect(resolution).toMatchObject({ ok: true, artifact: { held: { filesystemScope: "notes" } } });
       const zip = join(home.path, ".murmur/artifacts/local/worker/1.0.0/worker-1.0.0.mur.zip");
       expect(readFileSync(zip).includes(".env")).toBe(false);
     },
