@@ -1,6 +1,6 @@
 /**
  * Source maps as they go into the package: for each line of JavaScript the line it was made from, and the sources
- * without their comments, which the declarations hold. In full they would be most of the package.
+ * without what no line was made from. In full they would be most of the package.
  */
 
 interface SourceMap {
@@ -13,15 +13,23 @@ export function slimSourceMap(text: string): string {
   const map: SourceMap = JSON.parse(text);
   return JSON.stringify({
     ...map,
-    sourcesContent: map.sourcesContent.map(withoutComments),
+    sourcesContent: map.sourcesContent.map(onlyCode),
     mappings: firstOfEachLine(map.mappings),
   });
 }
 
-/** Comments on lines of their own become empty lines: every other line keeps its number. */
-function withoutComments(source: string): string {
-  return source.replace(/^[ \t]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)[ \t]*$/gm, (comment) =>
-    "\n".repeat(comment.split("\n").length - 1),
+/** Whole lines that become no JavaScript: comments, imports and interfaces. The declarations hold them. */
+const LEFT_OUT = [
+  /^[ \t]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)[ \t]*$/gm,
+  /^import [^;]*;$/gm,
+  /^(?:export )?interface [^\n]*\{\n[\s\S]*?^\}$/gm,
+];
+
+/** Empty lines take their place: every other line keeps its number. */
+function onlyCode(source: string): string {
+  return LEFT_OUT.reduce(
+    (text, pattern) => text.replace(pattern, (lines) => "\n".repeat(lines.split("\n").length - 1)),
+    source,
   );
 }
 

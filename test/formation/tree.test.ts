@@ -171,8 +171,11 @@ describe("the tree", () => {
     await registry.publish("local/root@1.0.0", spawns("local/a"));
     const circle = join(registry.path, "local/a");
     symlinkSync(circle, circle);
-    const lines = treeText(await registry.inspect("local/root@1.0.0"));
-    expect(lines.slice(1)).toEqual([
+    const formation = await registry.inspect("local/root@1.0.0");
+    expect(formation.changes.map(({ edits }) => edits[0])).toMatchObject([
+      { action: "drop", values: ["local/a"] },
+    ]);
+    expect(treeText(formation).slice(1)).toEqual([
       "└── local/a         cannot be resolved",
       `      registry error for 'local/a': ${circle}: Too many levels of symbolic links (os error 40)`,
     ]);

@@ -32,6 +32,11 @@ const KEYWORDS: Record<string, Check> = {
     return TYPES[String(wanted)]?.(value) ? [] : [`${at}: not of type ${String(wanted)}`];
   },
   const: (wanted, value, at) => (value === wanted ? [] : [`${at}: not ${String(wanted)}`]),
+  pattern(wanted, value, at) {
+    return typeof value === "string" && new RegExp(String(wanted), "u").test(value)
+      ? []
+      : [`${at}: not like ${String(wanted)}`];
+  },
   anyOf(wanted, value, at) {
     const schemas = Array.isArray(wanted) ? wanted : [];
     return schemas.some((one) => schemaFaults(one, value, at).length === 0) ? [] : [`${at}: none of anyOf`];

@@ -33,7 +33,6 @@ test("it holds the library and nothing of the daemon, the tests, the bench or th
     "CHANGELOG.md",
     "LICENSE",
     "README.md",
-    "SECURITY.md",
     "package.json",
   ]);
   expect(inside.filter((path) => !/\.(d\.ts|js|js\.map)$/.test(path))).toEqual([]);
