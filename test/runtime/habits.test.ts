@@ -5,10 +5,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArtifactName, parseArtifactVersion } from "../../src/registry/artifact-name.ts";
 import { createRoostClient } from "../../src/runtime/client.ts";
-import { systemClock } from "../../src/runtime/clock.ts";
 import { parseRoostUrl, readChildFile } from "../../src/runtime/index.ts";
-import type { ExitStatus } from "../../src/runtime/launch/child-process.ts";
-import { endAll } from "../../src/runtime/launch/ending.ts";
 import { Secret } from "../../src/runtime/secret.ts";
 import { closeSession, openSession, type Session } from "../../src/runtime/session/session.ts";
 import { hold, testFolder } from "../kit/folders.ts";
@@ -102,30 +99,6 @@ test("every request of the client can be given up", async () => {
   ];
   cancel.abort();
   for (const answer of await Promise.all(asked)) expect(answer.kind).toBe("unreachable");
-});
-
-test("a grace that is given up ends at once", async () => {
-  const { promise: exited, resolve } = Promise.withResolvers<ExitStatus>();
-  const cancel = new AbortController();
-  const signals: string[] = [];
-  const ending = endAll(
-    [
-      {
-        exited,
-        signal(name) {
-          signals.push(name);
-          if (name === "SIGKILL") resolve({ kind: "signaled", signal: "SIGKILL", number: 9 });
-        },
-      },
-    ],
-    // The grace itself never ends.
-    { ...systemClock, after: () => () => {} },
-    cancel.signal,
-  );
-  expect(signals).toEqual(["SIGTERM"]);
-  cancel.abort();
-  await ending;
-  expect(signals).toEqual(["SIGTERM", "SIGKILL"]);
 });
 
 test("a reading stops where it is given up", async () => {

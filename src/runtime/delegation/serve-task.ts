@@ -32,8 +32,11 @@ const TASK_NOT_FOUND = -32001;
 const UNSUPPORTED_OPERATION = -32004;
 /** An answer is given over A2A up to here, in bytes; a longer one is in the result file. */
 const MAX_ARTIFACT_BYTES = 512 * 1024;
-/** How long a cancelled task may take to come back, of the 5 s that a child has to wind down. */
-const WIND_DOWN_MS = 3_000;
+/**
+ * How long a cancelled task may take to come back, its own children ended: of the 5 s that a child has after its spawner's
+ * SIGTERM, of the 20 s after its spawner's end, and where nobody's SIGKILL is to come.
+ */
+const WIND_DOWN_MS = { hurried: 4_000, spawner: 18_000, signal: 18_000 };
 
 /** The task that a delegated capsule was handed. */
 export interface ReceivedTask {
@@ -179,10 +182,11 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
   endWithSpawner(session, {
     kind: "agent",
     recordSpawnerEnded: () => trace({ event: "spawner_ended" }),
-    async windDown() {
+    async windDown(by) {
       const isIdle = held?.state !== "TASK_STATE_WORKING";
       cancel.abort();
-      const end = await (running && Promise.race([running, pause(session, WIND_DOWN_MS)]));
+      const bound = WIND_DOWN_MS[session.hurry.signal.aborted ? "hurried" : by];
+      const end = await (running && Promise.race([running, pause(session, bound)]));
       const isDone = isIdle || (end !== undefined && !end.canceled);
       return finish(end ?? ENDED_FIRST, isDone ? "ok" : "canceled");
     },

@@ -7,7 +7,7 @@ import type { Secret } from "../secret.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import type { SnapshotProgress } from "../snapshot/thread.ts";
 import type { HeldDirectory } from "../tree/held.ts";
-import type { ExitStatus } from "./child-process.ts";
+import type { ExitStatus } from "./exit-status.ts";
 
 /** What a launch is asked for. */
 export interface LaunchRequest {
@@ -52,7 +52,9 @@ export type LaunchFailureCause =
   | "taken-session-id"
   | "bad-door"
   | "bad-token"
-  | "canceled";
+  | "canceled"
+  /** Something in this process threw that should not: a fault of this library, or of what it was given. */
+  | "broken";
 
 /** Why a granted launch has no child. */
 export interface LaunchFailure {
@@ -90,7 +92,7 @@ export interface LaunchedChild extends Disposable {
   readonly pid: number;
   /** When its first line was read, on the session's clock (`elapsed`): the child watch counts from here. */
   readonly readyAt: number;
-  /** Settles when the process has been reaped. */
+  /** Settles when the process has been reaped, or cannot be (`unreaped`). */
   readonly exited: Promise<ExitStatus>;
   /** The last lines of its standard error, at most 20; waits up to 5 s for the end of the pipe. */
   lastStderrLines(): Promise<string[]>;

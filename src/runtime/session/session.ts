@@ -16,8 +16,11 @@ import { parseSpawnerHandle, type SpawnerHandle } from "../contract/spawner-hand
 import { createSessionDirectories, openHome, type SessionDirectories } from "../directories.ts";
 import { newId } from "../identifiers.ts";
 import { type HeldLifeline, holdLifeline } from "../lifeline/child.ts";
+import { TEARDOWN_MS } from "../lifeline/follow.ts";
 import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../manifest.ts";
 import { type Output, processOutput } from "../output.ts";
+import { whyNoCalls } from "../posix/libc.ts";
+import { keepExitStatuses } from "../posix/signals.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { type ChildSessions, createChildSessions } from "./child-sessions.ts";
@@ -60,6 +63,11 @@ export interface Session extends AsyncDisposable {
   /** Who started it, where a parent did. */
   readonly spawner: SpawnerHandle | undefined;
   readonly lifeline: HeldLifeline | undefined;
+  /**
+   * Aborted once this process was sent SIGTERM and holds a lifeline: its spawner's SIGKILL comes after 5 s, and the ends of
+   * its own children take 3 (`endAll`).
+   */
+  readonly hurry: AbortController;
   readonly formationId: FormationId | undefined;
   readonly environment: Environment;
   readonly output: Output;
@@ -87,11 +95,15 @@ export function canDelegate(session: Session): session is DelegatingSession {
 
 /**
  * Opens the session: what can refuse the launch comes first, then it registers, then its directories are made. Call it once
- * in a process, before anything else is started.
+ * in a process, before anything else is started. From then on a child ends 20 s after its spawner at the latest, with status
+ * 143, whatever its main thread does; `endWithSpawner` says what it does until then.
  *
  * @returns the session, or why this capsule does not start
  */
 export async function openSession(options: SessionOptions = {}): Promise<Result<Session, StartRefusal>> {
+  const noCalls = whyNoCalls();
+  if (noCalls !== undefined) return fault({ message: withoutCalls(noCalls) });
+  keepExitStatuses();
   const environment = options.environment ?? process.env;
   const clock = options.clock ?? systemClock;
   const output = options.output ?? processOutput();
@@ -107,6 +119,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
   if (!spawner.ok) return spawner;
   const lifeline = holdLifeline(environment);
   if (!lifeline.ok) return lifeline;
+  lifeline.value?.exitAfter(TEARDOWN_MS);
   const home = openHome(environment.HOME);
   if (!home.ok) return fault({ message: home.fault });
   home.value.close();
@@ -139,6 +152,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
     childSessions: createChildSessions(id, spawner.value?.sessionId),
     spawner: spawner.value,
     lifeline: lifeline.value,
+    hurry: new AbortController(),
     formationId: formationId.value,
     environment,
     output,
@@ -147,6 +161,10 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
     [Symbol.asyncDispose]: () => closeSession(session, "failed"),
   };
   return ok(session);
+}
+
+function withoutCalls(why: string): string {
+  return `this process may not call the C library (${why}), which its children and its lifeline need; start it where a program may run memory that it has written`;
 }
 
 /**
