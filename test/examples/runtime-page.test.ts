@@ -5,11 +5,14 @@ import * as library from "../../src/runtime/index.ts";
 const root = join(import.meta.dir, "../..");
 const page = await Bun.file(join(root, "docs/runtime.md")).text();
 
-test.each(["delegation/parent.ts", "delegation/child.ts"])("the page about runtimes shows %s whole", async (example) => {
-  const source = await Bun.file(join(root, "examples", example)).text();
-  const program = source.slice(source.indexOf("*/") + 2).trimStart();
-  expect(page).toContain(`\`\`\`ts\n${program}\`\`\`\n`);
-});
+test.each(["delegation/parent.ts", "delegation/child.ts"])(
+  "the page about runtimes shows %s whole",
+  async (example) => {
+    const source = await Bun.file(join(root, "examples", example)).text();
+    const program = source.slice(source.indexOf("*/") + 2).trimStart();
+    expect(page).toContain(`\`\`\`ts\n${program}\`\`\`\n`);
+  },
+);
 
 test("every function of the library that the page names is exported", () => {
   const rows = [...page.matchAll(/^\| (`[^|]*) \|/gm)].map(([, cell = ""]) => cell);
