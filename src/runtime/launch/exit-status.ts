@@ -1,8 +1,9 @@
-/** How a process ended. */
+/** How a process ended, and the words for it. */
 
 import { constants } from "node:os";
 import type { Wait } from "../posix/process.ts";
 
+/** How a process ended, as far as its parent could find out. */
 export type ExitStatus =
   | { readonly kind: "exited"; readonly status: number }
   | { readonly kind: "signaled"; readonly signal: string; readonly number: number }
