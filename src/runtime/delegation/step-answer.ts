@@ -19,10 +19,10 @@ import { CUT_MARK, decodeUtf8, wholeCharacters } from "./utf8.ts";
 import { EXIT_AFTER_COMPLETION_MS, recordOf } from "./watched-child.ts";
 
 const POLL_MS = 500;
-/** An answer over A2A may be as long as one in a file, with what stands around it. */
+/** An answer over A2A may be as long as one in a file, plus what is around it. */
 const MAX_TASK_BYTES = CHILD_FILE_BYTES + 1024 ** 2;
 
-/** What the child came to, while it runs or where it ended by itself. */
+/** How the child is doing, while it runs or after it ended by itself. */
 export type Seen =
   | {
       readonly kind: "completed";
@@ -32,7 +32,7 @@ export type Seen =
       readonly script?: true;
     }
   | { readonly kind: "timed_out"; readonly text: string }
-  /** `taskOver`: its task came to an end, which was not the one that was wanted. */
+  /** `taskOver`: its task ended, but did not complete. */
   | { readonly kind: "failed"; readonly text: string; readonly taskOver?: true }
   | { readonly kind: "canceled" };
 
