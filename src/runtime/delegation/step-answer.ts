@@ -1,4 +1,4 @@
-/** What the child of a plan's `capsule` step comes to: an agent's task followed over A2A, a script by its exit. */
+/** The result of a plan's `capsule` step: an agent's task followed over A2A, a script by its exit. */
 
 import type { ArtifactName, Coordinates } from "../../registry/artifact-name.ts";
 import type { DoorUrl } from "../addresses.ts";
@@ -195,7 +195,7 @@ async function seeScript(
   return { kind: "failed", text: `the run of ${what} failed, ${describeExit(status)}` };
 }
 
-/** The whole of a result file, none of the secrets in it; nothing where there is none that can be read. */
+/** The whole of a result file, without the secrets; nothing if there is no readable one. */
 export async function resultText(directory: HeldDirectory, secrets: readonly Secret[]): Promise<string> {
   const chunks: Uint8Array[] = [];
   const read = await readChildFile(directory, ["out", "result.txt"], {

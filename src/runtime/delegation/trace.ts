@@ -64,7 +64,7 @@ export type TraceEvent =
   | { readonly event: "task_canceled"; readonly task_id: string; readonly delegations: readonly string[] }
   | { readonly event: "spawner_ended" };
 
-/** Appends one event; `at_ms`, unix milliseconds, stands on every line. Never throws. */
+/** Appends one event; every line has `at_ms`, in unix milliseconds. Never throws. */
 export type Trace = (event: TraceEvent) => void;
 
 /** What a trace needs of its session. */
