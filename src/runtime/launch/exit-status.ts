@@ -1,9 +1,9 @@
-/** How a process ended, and the words for it. */
+/** How a process ended. */
 
 import { constants } from "node:os";
 import type { Wait } from "../posix/process.ts";
 
-/** How a process ended, as far as its parent could find out. */
+/** What is known of a process that has ended, or that nobody can reap. */
 export type ExitStatus =
   | { readonly kind: "exited"; readonly status: number }
   | { readonly kind: "signaled"; readonly signal: string; readonly number: number }
