@@ -211,6 +211,17 @@ describe("the registry", () => {
     expect(reads).toBe(4);
   });
 
+  test("remembers large manifests as far as they have room together", async () => {
+    const filler = `# ${"x".repeat(200 * 1024)}\n`;
+    const names = Array.from({ length: 11 }, (_, index) => `local/large${index}`);
+    for (const name of names) await publishCapsule(path, name, filler);
+    const registry = create();
+    for (const name of [...names, ...names.slice(1), ...names.slice(0, 1)]) {
+      await registry.resolve(coordinates(name));
+    }
+    expect(reads).toBe(names.length + 1);
+  });
+
   test("follows a link of the operator's", async () => {
     await publishCapsule(path, "local/a");
     renameSync(join(path, "local", "a"), join(path, "elsewhere"));
