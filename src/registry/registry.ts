@@ -47,7 +47,7 @@ export interface RegistryOptions<Held, Read = Manifest> {
 /** How often a file that changes under the reader is read anew before the request is given up. */
 const READ_ATTEMPTS = 3;
 
-/** What one reading came to. It lasts as long as its files stand, unless it was the host that failed. */
+/** The result of one reading. It is valid as long as its files do not change, unless it was the host that failed. */
 interface Verdict<Held> {
   readonly resolution: Resolution<Held>;
   readonly lasting: boolean;
@@ -89,13 +89,13 @@ export class Registry<Held, Read = Manifest> {
     return entry.state === "known" ? entry.resolution : entry.result;
   }
 
-  /** What is known or being read, if its files still stand as they were seen. */
+  /** What is known or being read, if its files are still as they were seen. */
   #recall(key: string, asker: Asker): Entry<Resolution<Held>> | undefined {
     let isBehind = false;
     for (const owner of ASKERS) {
       const entry = this.#memories[owner].get(key);
       if (entry && isUsable(entry, isBehind) && isUnchanged(entry.seen)) {
-        // What was read for others is remembered from now on for whoever goes before them, never the other way.
+        // What was read for others is remembered for those who go before them, never the other way.
         if (isBehind || owner === asker) this.#memories[asker].keep(key, entry);
         return entry;
       }

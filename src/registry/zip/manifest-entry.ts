@@ -42,7 +42,7 @@ export function unpackManifest(packed: Buffer, entry: Entry): Uint8Array {
   return text;
 }
 
-/** Whoever unpacks the archive makes of an entry what its attributes say, some whatever system they are said to be of. */
+/** Unpackers make of an entry what its attributes say, and some of them ignore which system the attributes are from. */
 function isFile({ externalAttributes }: Entry): boolean {
   const unixType = (externalAttributes >>> 16) & 0o170000;
   return UNIX_TYPES.includes(unixType) && (externalAttributes & DOS_DIRECTORY) === 0;
@@ -50,7 +50,7 @@ function isFile({ externalAttributes }: Entry): boolean {
 
 /** The limit holds while unpacking, whatever the header says. */
 function inflate(packed: Buffer): Uint8Array {
-  // Asked for here, because a start does without and it takes a part of each.
+  // Loaded here: it would slow down every start, and a start does not need it.
   const { inflateRawSync } = process.getBuiltinModule("node:zlib");
   let unpacked: InflateInfo;
   try {
