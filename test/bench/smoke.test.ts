@@ -43,7 +43,6 @@ test.skipIf(process.platform !== "linux")(
       host.remove();
     }
   },
-  30_000,
 );
 
 test("the chart has a mark for each point", () => {

@@ -1,3 +1,4 @@
+import { compiledBinary } from "../kit/binary.ts";
 import { describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import {
@@ -16,13 +17,13 @@ import { dirname, join } from "node:path";
 import { startDaemonProcess } from "../kit/daemon-process.ts";
 import { version } from "../../package.json" with { type: "json" };
 import { defaultCeiling } from "../../src/referee/bounds.ts";
-import { Caller, createHost, EXECUTABLE, spawns } from "../kit/host.ts";
+import { Caller, createHost, spawns } from "../kit/host.ts";
 import { until } from "../kit/until.ts";
 import { sleeper, startTokenOf, writeRecord } from "../kit/records.ts";
 
 /** Runs the executable to its end. */
 function run(args: string[], env: Record<string, string>, options: { stdout?: number } = {}) {
-  const ended = Bun.spawnSync([EXECUTABLE, ...args], {
+  const ended = Bun.spawnSync([compiledBinary(), ...args], {
     env,
     stdout: options.stdout ?? "pipe",
     stderr: "pipe",
@@ -113,7 +114,7 @@ describe("the executable", () => {
       [["--registry-path=~/artifacts"], join(host.home, "~/artifacts")],
     ] as const) {
       const daemon = await startDaemonProcess({
-        command: [EXECUTABLE],
+        command: [compiledBinary()],
         args: ["--port", "0", ...args],
         home: host.home,
         cwd: host.home,
@@ -206,7 +207,7 @@ test("a host full of survivors leaves descriptors for those who ask", async () =
   }
   await host.publish("local/root");
   const daemon = await startDaemonProcess({
-    command: ["sh", "-c", 'ulimit -n 300; exec "$0" "$@"', EXECUTABLE],
+    command: ["sh", "-c", 'ulimit -n 300; exec "$0" "$@"', compiledBinary()],
     args: ["--port", "0", "--spawn-allow", "local/root"],
     home: host.home,
   });
@@ -234,7 +235,7 @@ test("--version to a disk that is full fails with a line; to a reader that went 
   expect(ended.stderr).toBe(
     "error[E-IO-003]: failed to write to standard output: No space left on device (os error 28)\n",
   );
-  const piped = Bun.spawnSync(["sh", "-c", '("$0" --version; echo $? >&2) | true', EXECUTABLE], {
+  const piped = Bun.spawnSync(["sh", "-c", '("$0" --version; echo $? >&2) | true', compiledBinary()], {
     stderr: "pipe",
   });
   expect(piped.stderr.toString()).toBe("0\n");

@@ -3,25 +3,22 @@
 import { afterAll, beforeAll } from "bun:test";
 
 /**
- * The members of what `make` makes, to be taken apart at once and used within tests: each stands for the object that
- * is there by then.
+ * Called at the top of a test file; what it returns is called within tests, and gives what `make` made.
+ *
+ * Hooks, and no `await` at the top of the file: that would run also where no test of the file was asked for, and Bun
+ * then runs no `afterAll`.
+ *
+ * @param make gives everything to `undo` as soon as it is there, so that a set-up which fails half-way is undone too
  */
-export function shared<T extends object>(
-  make: () => Promise<T>,
-  end: (made: T) => Promise<void>,
-): { readonly [K in keyof T & string]: T[K] } {
-  let made: T | undefined;
+export function shared<T>(make: (undo: AsyncDisposableStack) => T | Promise<T>): () => T {
+  const undo = new AsyncDisposableStack();
+  let made: { readonly value: T } | undefined;
   beforeAll(async () => {
-    made = await make();
+    made = { value: await make(undo) };
   });
-  afterAll(async () => {
-    if (made) await end(made);
-  });
-  const there = (key: string): object => {
-    const member: unknown = made && Reflect.get(made, key);
-    if (typeof member === "object" && member !== null) return member;
-    throw new Error(`${key} is there within tests only, and must be an object`);
+  afterAll(() => undo.disposeAsync());
+  return () => {
+    if (!made) throw new Error("it is there within tests only, and once the set-up has succeeded");
+    return made.value;
   };
-  const standIn = (key: string) => new Proxy({}, { get: (_, name) => Reflect.get(there(key), name) });
-  return new Proxy({} as T, { get: (_, key) => standIn(String(key)) });
 }

@@ -18,7 +18,7 @@ describe.skipIf(process.platform !== "linux")("starting a built binary", () => {
       ok: true,
       value: "--version, health check and SIGTERM",
     });
-  }, 60_000);
+  });
 
   /** A program that says the right version, and does this where it is to be a daemon. */
   function program(directory: string, script: string): string {
@@ -49,7 +49,7 @@ describe.skipIf(process.platform !== "linux")("starting a built binary", () => {
   test("fails where the version is another one", async () => {
     const outcome = await smoke(compiledBinary(), "9.9.9", NATIVE, never);
     expect(outcome).toEqual({ ok: false, fault: expect.stringContaining(`"mur-roost ${VERSION}\\n"`) });
-  }, 60_000);
+  });
 
   test("ends what it started when it is interrupted", async () => {
     using scratch = scratchDirectory();

@@ -59,17 +59,13 @@ export interface Manifests {
   readonly worker?: string;
 }
 
-/** One parent in one world for all tests of the file that calls this. */
+/** One world for all tests of the file that calls this, and one parent in it. */
 export function sharedParent(manifests: Manifests = {}) {
   // Processes start slowly on a machine that is busy with other things.
   setDefaultTimeout(60_000);
-  return shared(
-    async () => {
-      const world = await createWorld(ROOMY);
-      return { world, parent: await openParent(world, await childBinary(), manifests) };
-    },
-    ({ world }) => world.stop(),
-  );
+  const world = shared(async (undo) => undo.adopt(await createWorld(ROOMY), (made) => made.stop()));
+  const parent = shared(async () => openParent(world(), await childBinary(), manifests));
+  return { world, parent };
 }
 
 export async function openParent(

@@ -37,7 +37,7 @@ export async function createWorld(flags: readonly string[] = [], { apart = false
     async publish(name, capabilities, store = host.registry) {
       await publishCapsule(store, name, `capabilities: {${capabilities}}\n`);
     },
-    stop: () => host[Symbol.asyncDispose](),
+    stop: async () => host[Symbol.asyncDispose](),
   };
 }
 

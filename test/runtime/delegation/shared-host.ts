@@ -1,13 +1,10 @@
 import { setDefaultTimeout } from "bun:test";
 import { shared } from "../../kit/shared.ts";
-import { openHost } from "./host.ts";
+import { type Host, openHost } from "./host.ts";
 
-/** The host of all tests of one file, to be used within them. */
-export function sharedHost() {
+/** The host of all tests of one file. */
+export function sharedHost(): () => Host {
   // Processes start slowly on a machine that is busy with other things.
   setDefaultTimeout(60_000);
-  return shared(
-    async () => ({ host: await openHost() }),
-    ({ host }) => host.stop(),
-  );
+  return shared(async (undo) => undo.adopt(await openHost(), (host) => host.stop()));
 }

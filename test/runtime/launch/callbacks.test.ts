@@ -19,13 +19,13 @@ test.each([
   ["throw", fails],
   ["reject", rejects],
 ])("functions that %s do not keep a child from being launched", async (_, mistaken) => {
-  parent.forget();
-  const child = await parent.launched("agent", { onStarted: mistaken, onProgress: mistaken });
+  parent().forget();
+  const child = await parent().launched("agent", { onStarted: mistaken, onProgress: mistaken });
   await endAll([child], systemClock);
   child.release();
   for (const name of ["onStarted", "onProgress"]) {
     await until(`${name} is complained of`, () =>
-      parent.written().includes(`warning: ${name} of a launch failed: the caller's own mistake`),
+      parent().written().includes(`warning: ${name} of a launch failed: the caller's own mistake`),
     );
   }
 });
@@ -35,9 +35,9 @@ test.each([
   ["reject", rejects],
 ])("streams that %s do not keep a child from writing", async (_, mistaken) => {
   const output = { stdout: mistaken, stderr: mistaken };
-  const environment = { ...parent.environment, CHILD_MODE: "floods-stdout" };
+  const environment = { ...parent().environment, CHILD_MODE: "floods-stdout" };
   const asked = { ...coordinates("local/worker"), contextId: "ctx_test" };
-  const outcome = await launch({ ...parent.session, environment, output }, asked);
+  const outcome = await launch({ ...parent().session, environment, output }, asked);
   if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
   // It has written all that it has to write when it takes a signal.
   await endAll([outcome.child], systemClock);
@@ -62,20 +62,20 @@ const throwing: [string, object, string][] = [
 ];
 test.each(throwing)("a launch in which something throws %s leaves nothing", async (_, broken, left) => {
   const session = {
-    ...parent.session,
-    environment: { ...parent.environment, CHILD_MODE: "agent" },
+    ...parent().session,
+    environment: { ...parent().environment, CHILD_MODE: "agent" },
     ...broken,
   };
   const asked = { ...coordinates("local/worker"), contextId: "ctx_test" };
   const attempt = () => launch(session as RegisteredSession, asked);
   await attempt();
-  const before = { folders: parent.children().length, descriptors: openDescriptors() };
+  const before = { folders: parent().children().length, descriptors: openDescriptors() };
   expect(await attempt()).toMatchObject({
     kind: "failed",
     failure: { cause: "broken", message: expect.stringContaining("the caller's own mistake") },
   });
-  expect(processesOf(parent.session.id)).toEqual([]);
-  expect(parent.children().length - before.folders).toBe(left === "nothing" ? 0 : 1);
+  expect(processesOf(parent().session.id)).toEqual([]);
+  expect(parent().children().length - before.folders).toBe(left === "nothing" ? 0 : 1);
   await until("every descriptor is closed", () => openDescriptors() <= before.descriptors);
 });
 
@@ -104,7 +104,15 @@ test.skipIf(process.platform !== "linux")("a copy for which no thread can be had
 });
 
 test("where the C library may not be called a session is refused", async () => {
-  const argv = ["run", "--capsule", "local/parent", "--capsule-version", "0.1.0", "--workdir", world.workdir];
+  const argv = [
+    "run",
+    "--capsule",
+    "local/parent",
+    "--capsule-version",
+    "0.1.0",
+    "--workdir",
+    world().workdir,
+  ];
   const program = `
     import { openSession } from "${join(import.meta.dir, "../../../src/runtime/index.ts")}";
     process.argv.splice(2);
@@ -112,7 +120,7 @@ test("where the C library may not be called a session is refused", async () => {
     console.log(JSON.stringify(await openSession()));`;
   const child = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
     // What a host that refuses writable-executable memory comes to.
-    env: { ...parent.environment, BUN_JSC_useJIT: "0" },
+    env: { ...parent().environment, BUN_JSC_useJIT: "0" },
     stdio: ["ignore", "pipe", "inherit"],
   });
   expect(JSON.parse(await new Response(child.stdout).text())).toMatchObject({

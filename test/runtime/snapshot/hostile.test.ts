@@ -68,7 +68,7 @@ test("a folder that another process rewrites is copied without hanging and witho
     await rewriter.exited;
   }
   expect(readFileSync(join(outside, "secret"), "utf8")).toBe("outside");
-}, 60_000);
+});
 
 const program = join(import.meta.dir, "copy-program.ts");
 const NOBODY = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"];
@@ -117,7 +117,6 @@ test.skipIf(!canBeUser)(
       },
     });
   },
-  30_000,
 );
 
 test("a compiled program copies too: its thread needs no file beside it", async () => {
@@ -134,4 +133,4 @@ test("a compiled program copies too: its thread needs no file beside it", async 
   const ran = Bun.spawn([binary, source, copy], { cwd: "/", stdout: "pipe", stderr: "inherit" });
   expect(JSON.parse(await ran.stdout.text())).toMatchObject({ ok: true, value: { files: 1, bytes: 7 } });
   expect(readFileSync(join(copy, "file"), "utf8")).toBe("content");
-}, 60_000);
+});
