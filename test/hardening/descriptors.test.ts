@@ -19,7 +19,12 @@ test("with every descriptor in use it answers who is connected, and then everybo
     const early = await connectRaw(daemon.port);
     early.send(HEALTH);
     expect((await early.answer())?.status).toBe(200);
-    for (let count = 0; count < LIMIT; count++) crowd.push(await connectRaw(daemon.port));
+    for (let count = 0; count < LIMIT; count++) {
+      const connection = await connectRaw(daemon.port);
+      crowd.push(connection);
+      // Nobody who has sent nothing is accepted.
+      connection.send(HEALTH);
+    }
     // Each answer is a turn of the daemon's loop, in which it accepts whom it can: after a few it can accept nobody.
     for (let turn = 0; turn < 3; turn++) {
       early.send(HEALTH);

@@ -44,8 +44,8 @@ export async function startMute(
     },
   );
   undo.defer(async () => {
-    if (process.exitCode === null)
-      globalThis.process.kill(options.detached ? -process.pid : process.pid, "SIGKILL");
+    if (options.detached) killGroup(process.pid);
+    else process.kill("SIGKILL");
     await process.exited;
   });
   let ended = false;
@@ -59,6 +59,14 @@ export async function startMute(
   }
   const whole = undo.move();
   return { caller, process, [Symbol.asyncDispose]: () => whole.disposeAsync() };
+}
+
+function killGroup(group: number): void {
+  try {
+    process.kill(-group, "SIGKILL");
+  } catch {
+    // All of it has ended.
+  }
 }
 
 const isAnswering = (caller: Caller) =>
