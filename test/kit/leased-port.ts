@@ -1,4 +1,4 @@
-/** A port for a server that cannot say which one it got: nobody else on this machine takes it meanwhile. */
+/** A port that nobody else on this machine takes: for a server that cannot say which one it got, or for none at all. */
 
 import { createSocket } from "node:dgram";
 
@@ -7,6 +7,8 @@ const [FIRST, LAST] = [15_000, 32_000];
 
 export interface LeasedPort extends AsyncDisposable {
   readonly port: number;
+  /** `http://127.0.0.1:<port>`, where nobody listens unless whoever leased it does. */
+  readonly url: string;
 }
 
 /**
@@ -18,7 +20,7 @@ export async function leasePort(): Promise<LeasedPort> {
     const port = FIRST + Math.floor(Math.random() * (LAST - FIRST));
     const lease = await holdUdp(port);
     if (!lease) continue;
-    if (isFree(port)) return { port, [Symbol.asyncDispose]: lease };
+    if (isFree(port)) return { port, url: `http://127.0.0.1:${port}`, [Symbol.asyncDispose]: lease };
     await lease();
   }
   throw new Error(`no port from ${FIRST} to ${LAST} is free`);

@@ -1,4 +1,3 @@
-import { setDefaultTimeout } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -59,11 +58,18 @@ export interface Manifests {
   readonly worker?: string;
 }
 
-/** One world for all tests of the file that calls this, and one parent in it. */
+/** One world for all tests of the file that calls this; `more` is what they need besides. */
+export function sharedWorld(more?: (world: World) => unknown): () => World {
+  return shared(async (undo) => {
+    const world = undo.adopt(await createWorld(ROOMY), (made) => made.stop());
+    await more?.(world);
+    return world;
+  });
+}
+
+/** Such a world, and one parent in it. */
 export function sharedParent(manifests: Manifests = {}) {
-  // Processes start slowly on a machine that is busy with other things.
-  setDefaultTimeout(60_000);
-  const world = shared(async (undo) => undo.adopt(await createWorld(ROOMY), (made) => made.stop()));
+  const world = sharedWorld();
   const parent = shared(async () => openParent(world(), await childBinary(), manifests));
   return { world, parent };
 }

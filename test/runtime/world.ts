@@ -23,11 +23,13 @@ export const ROOMY = ["--max-concurrent", "100000", "--max-live-capsules", "1000
 
 /** `apart`: the daemon judges what is in a registry of its own, not in the store of the home. */
 export async function createWorld(flags: readonly string[] = [], { apart = false } = {}): Promise<World> {
-  const host = createHost();
+  await using undo = new AsyncDisposableStack();
+  const host = undo.use(createHost());
   const workdir = join(host.home, "project");
   mkdirSync(workdir);
   const registry = apart ? join(host.home, "judged") : host.registry;
   const daemon = await host.start(["--registry-path", registry, "--spawn-allow", "local/parent", ...flags]);
+  undo.move();
   return {
     home: host.home,
     registry,

@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskDelegations } from "../../../src/runtime/index.ts";
+import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
 import { openDescriptors, processesOf } from "../world.ts";
 import {
@@ -309,10 +310,12 @@ describe("a round", () => {
 
   test("ends at a deadline, named in seconds", async () => {
     const environment = { ...host().session.environment, MURMUR_DELEGATION_TIMEOUT_SECS: "1" };
-    const task = host().task({ session: { ...host().session, environment } });
+    const clock = manualClock(Date.now());
+    const task = host().task({ session: { ...host().session, environment, clock } });
     const child = await started(task, "forever");
-    const settled = await task.settle({ kind: "finished", turnsLeft: 1 }, () => {});
-    expect(settled).toMatchObject({
+    const settling = task.settle({ kind: "finished", turnsLeft: 1 }, () => {});
+    await clock.advance(1_000);
+    expect(await settling).toMatchObject({
       text: expect.stringContaining("\ndetail: still running at its deadline of 1s"),
     });
     expect(recordOf(child)).toMatchObject({ status: "terminated", reported_by: "launcher", delivered: true });

@@ -174,7 +174,7 @@ describe("a task that is cancelled", () => {
 
 test("a completion that finds nobody is one line, and its launcher delivers it", async () => {
   await using nobody = await leasePort();
-  const doorUrl = parseDoorUrl(`http://127.0.0.1:${nobody.port}`);
+  const doorUrl = parseDoorUrl(nobody.url);
   if (!doorUrl) throw new Error("no door");
   const task = host().task({ doorUrl });
   const child = await started(task, "say:an answer");

@@ -122,7 +122,7 @@ describe("a child ends with its parent", () => {
     expect((await ready.read()).value).toContain('"session_id"');
     expect(processesOf(world().workdir)).toHaveLength(3);
     process.kill("SIGKILL");
-    await until("every descendant is gone", () => processesOf(world().workdir).length === 0, 30_000);
+    await until("every descendant is gone", () => processesOf(world().workdir).length === 0);
     const records = Bun.spawnSync(["find", join(world().home, ".murmur", "records"), "-name", "trace.jsonl"]);
     const traces = records.stdout.toString().trim().split("\n");
     expect(traces).toHaveLength(2);
@@ -141,7 +141,7 @@ describe("a child ends with its parent", () => {
     expect((await ready.read()).value).toContain('"session_id"');
     expect(processesOf(world().workdir)).toHaveLength(3);
     process.kill("SIGKILL");
-    await until("every child is gone", () => processesOf(world().workdir).length === 0, 30_000);
+    await until("every child is gone", () => processesOf(world().workdir).length === 0);
   });
 
   test("each of several siblings hears it, though the others live", async () => {
@@ -151,6 +151,6 @@ describe("a child ends with its parent", () => {
     expect((await ready.read()).value).toContain('"session_id"');
     expect(processesOf(world().workdir)).toHaveLength(5);
     process.kill("SIGKILL");
-    await until("every child is gone", () => processesOf(world().workdir).length === 0, 30_000);
+    await until("every child is gone", () => processesOf(world().workdir).length === 0);
   });
 });

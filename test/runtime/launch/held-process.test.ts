@@ -10,7 +10,7 @@ import { openDescriptors, processesOf } from "../world.ts";
 import { shell, start } from "./starting.ts";
 
 // Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const STARTING = join(import.meta.dir, "starting.ts");
 /** Seconds that no other process sleeps. */

@@ -78,7 +78,7 @@ describe("a copy of the parent's work folder", () => {
     const clock = manualClock(Date.now());
     const outcome = await parent().launch("report", {
       clock,
-      onProgress: () => void clock.advance(61_000),
+      onProgress: () => void clock.advance(600_000),
     });
     expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "expired" } });
     expect(parent().children()).toEqual(before);

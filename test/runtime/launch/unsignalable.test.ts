@@ -6,7 +6,7 @@ import { isRoot } from "../../kit/folders.ts";
 import { processesOf } from "../world.ts";
 
 // Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const source = join(import.meta.dir, "../../../src/runtime");
 /** Seconds that no other process sleeps. */
