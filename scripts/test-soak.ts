@@ -48,10 +48,13 @@ function start(command: readonly string[], output: number | "ignore"): Bun.Subpr
 }
 
 async function end(child: Bun.Subprocess): Promise<void> {
-  if (!running.has(child)) return;
-  process.kill(-child.pid, "SIGTERM");
+  if (running.has(child)) process.kill(-child.pid, "SIGTERM");
   await child.exited;
 }
+
+let isStopped = false;
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 /** Whether it was green. */
 async function run(kind: Kind, files: readonly string[], log: string): Promise<boolean> {
@@ -70,7 +73,7 @@ async function run(kind: Kind, files: readonly string[], log: string): Promise<b
 
 async function soak({ runs, kinds, files }: Options): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), "mur-roost-test-soak-"));
-  console.log(`${runs} runs of npm test on ${availableParallelism()} cores`);
+  say(`${runs} runs of npm test on ${availableParallelism()} cores`);
   let red = 0;
   for (let index = 0; index < runs; index++) {
     const kind = kinds[index % kinds.length] ?? "plain";
@@ -79,27 +82,30 @@ async function soak({ runs, kinds, files }: Options): Promise<number> {
     const isGreen = await run(kind, files, log);
     const seconds = Math.round((performance.now() - began) / 1000);
     const verdict = isGreen ? "green" : `red: ${log}`;
-    console.log(
-      `${String(index + 1).padStart(3)}  ${kind.padEnd(5)}  ${String(seconds).padStart(4)} s  ${verdict}`,
-    );
+    if (isStopped) {
+      say("stopped");
+      rmSync(log);
+      break;
+    }
+    say(`${String(index + 1).padStart(3)}  ${kind.padEnd(5)}  ${String(seconds).padStart(4)} s  ${verdict}`);
     if (isGreen) rmSync(log);
     else red++;
   }
   if (red === 0) rmSync(folder, { recursive: true });
-  console.log(red === 0 ? `all ${runs} green` : `${red} of ${runs} red`);
-  return red === 0 ? 0 : 1;
+  if (!isStopped) say(red === 0 ? `all ${runs} green` : `${red} of ${runs} red`);
+  return red === 0 && !isStopped ? 0 : 1;
 }
 
 for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, async () => {
-    await Promise.all([...running].map(end));
-    process.exit(1);
+  process.on(signal, () => {
+    isStopped = true;
+    for (const child of running) void end(child);
   });
 }
 
 const options = readOptions(process.argv.slice(2));
 if (typeof options === "string") {
-  console.error(`test-soak: ${options}`);
+  process.stderr.write(`test-soak: ${options}\n`);
   process.exit(2);
 }
 process.exit(await soak(options));

@@ -9,9 +9,10 @@ import { shared } from "../kit/shared.ts";
 
 const host = sharedFamily();
 const daemon = shared(() => host().start());
+const caller = () => daemon().caller;
 let credential: string;
 beforeAll(async () => {
-  credential = await daemon().caller.credential("ses_root", "local/parent");
+  credential = await caller().credential("ses_root", "local/parent");
 });
 
 const GOOD = manifestOf("child", "");
@@ -192,8 +193,8 @@ const MANIFESTS: Readonly<Record<string, readonly [string | Uint8Array, RegExp |
 
 async function verdict(archive: Uint8Array): Promise<string> {
   host().publishBytes("local/child", archive);
-  const once = await daemon().caller.spawn(credential, "local/child");
-  const again = await daemon().caller.spawn(credential, "local/child");
+  const once = await caller().spawn(credential, "local/child");
+  const again = await caller().spawn(credential, "local/child");
   const told = ({ status, json }: Answer) => (status === 200 ? GRANTED : String(json.error));
   expect(told(again)).toBe(told(once));
   expect([200, 403, 500]).toContain(once.status);
@@ -204,8 +205,8 @@ async function verdict(archive: Uint8Array): Promise<string> {
 /** Another root for the next one, so that no bound is reached. */
 let roots = 0;
 async function startOver(): Promise<void> {
-  await daemon().caller.deregister(credential);
-  credential = await daemon().caller.credential(`ses_root_${roots++}`, "local/parent");
+  await caller().deregister(credential);
+  credential = await caller().credential(`ses_root_${roots++}`, "local/parent");
 }
 
 for (const [name, [archive, wanted]] of Object.entries(ARCHIVES)) {

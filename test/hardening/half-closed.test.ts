@@ -13,14 +13,15 @@ import { shared } from "../kit/shared.ts";
 
 const host = sharedFamily();
 const daemon = shared(() => host().start(["--max-live-capsules", "1000", "--max-concurrent", "1000"]));
+const caller = () => daemon().caller;
 
 let credential: string;
 beforeAll(async () => {
-  credential = await daemon().caller.credential("ses_root", "local/parent");
+  credential = await caller().credential("ses_root", "local/parent");
   // Known from here on: nothing is remembered of a file that changed a moment ago.
   await until("the child is known", async () => {
     await Bun.sleep(30);
-    return (await daemon().caller.spawn(credential, "local/child")).status === 200;
+    return (await caller().spawn(credential, "local/child")).status === 200;
   });
 });
 
@@ -63,12 +64,12 @@ const registerPost = (session_id: string, name: string, approval?: string): Post
 });
 
 async function liveChildren(): Promise<number> {
-  return Number((await daemon().caller.status("ses_root")).json.live_children);
+  return Number((await caller().status("ses_root")).json.live_children);
 }
 
 test("a client that has closed its sending side is answered, whatever it asked", async () => {
-  const approval = String((await daemon().caller.spawn(credential, "local/child")).json.approval);
-  const leaving = await daemon().caller.credential("ses_leaving", "local/parent");
+  const approval = String((await caller().spawn(credential, "local/child")).json.approval);
+  const leaving = await caller().credential("ses_leaving", "local/parent");
   const posts: readonly (readonly [Post, number])[] = [
     [spawnPost("local/child"), 200],
     [registerPost("ses_half", "local/parent"), 200],
@@ -95,7 +96,7 @@ test("a client that has closed its sending side is answered, whatever it asked",
       [status],
     ]);
   }
-  expect((await daemon().caller.status("ses_leaving")).json.status).toBe("complete");
+  expect((await caller().status("ses_leaving")).json.status).toBe("complete");
 });
 
 test("of requests sent ahead by such a client, exactly those are done that were answered", async () => {
@@ -135,12 +136,12 @@ test("a caller that left while its artifact was read takes no slot", async () =>
 
 test("a caller that left while its artifact was read is not registered, and its approval is not spent", async () => {
   publishLarge();
-  const granted = await daemon().caller.spawn(credential, "local/child");
+  const granted = await caller().spawn(credential, "local/child");
   const approval = String(granted.json.approval);
   // Any name serves: the approval is not looked at before the artifact is resolved.
   await askAndLeave(registerPost("ses_gone", "local/child", approval));
-  expect((await daemon().caller.status("ses_gone")).status).toBe(404);
-  const retried = await daemon().caller.post(
+  expect((await caller().status("ses_gone")).status).toBe(404);
+  const retried = await caller().post(
     "/register",
     { session_id: "ses_gone", name: "local/child", version: VERSION },
     { "x-murmur-spawn-approval": approval },

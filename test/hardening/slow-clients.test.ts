@@ -5,6 +5,7 @@ import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts
 import { sharedDaemon } from "../kit/family.ts";
 
 const daemon = sharedDaemon(["--max-live-capsules", "100", "--max-concurrent", "100"]);
+const caller = () => daemon().caller;
 
 const post = (path: string, header: readonly [string, string]) =>
   requestBytes({ method: "POST", path, headers: [header] });
@@ -55,7 +56,7 @@ const DAWDLERS: Readonly<Record<string, Dawdler>> = {
 const KINDS = Object.entries(DAWDLERS);
 
 test("with 500 of them connected others are answered, and all of them are let go", async () => {
-  const credential = await daemon().caller.credential("ses_root", "local/parent");
+  const credential = await caller().credential("ses_root", "local/parent");
   const clients = await Promise.all(
     Array.from({ length: 500 }, async (_, index) => {
       // Only a few stop reading: what they ask for is real work.
@@ -72,14 +73,14 @@ test("with 500 of them connected others are answered, and all of them are let go
     for (const { dawdler, connection } of clients) if (dawdler.more) connection.send(dawdler.more);
   }, 500);
   try {
-    expect((await daemon().caller.spawn(credential, "local/child")).status).toBe(200);
-    expect((await daemon().caller.send("/health")).status).toBe(200);
+    expect((await caller().spawn(credential, "local/child")).status).toBe(200);
+    expect((await caller().send("/health")).status).toBe(200);
     const ends = await Promise.all(clients.map(({ dawdler, connection }) => letGo(dawdler, connection)));
     ends.forEach((end, index) => {
       const { name, dawdler } = clients[index] as (typeof clients)[number];
       expect([name, end]).toEqual([name, dawdler.status]);
     });
-    expect((await daemon().caller.spawn(credential, "local/child")).status).toBe(200);
+    expect((await caller().spawn(credential, "local/child")).status).toBe(200);
   } finally {
     clearInterval(trickle);
     for (const { connection } of clients) connection.close();

@@ -5,13 +5,14 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCapsuleStep } from "../../../src/runtime/delegation/capsule-step.ts";
 import type { DelegateTaskResult, DelegatingSession, Settlement } from "../../../src/runtime/index.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { rawServer } from "../../kit/raw-server.ts";
 import { shared } from "../../kit/shared.ts";
 import { until } from "../../kit/until.ts";
 import { atEachMoment, observed, type Run, watchedSession } from "../observed.ts";
 import { coordinates } from "../parent.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { processesOf } from "../world.ts";
 import { sharedHost } from "./shared-host.ts";
 import { PRELUDE, records, STAY, says, writeChild } from "./shell-child.ts";
 
@@ -54,7 +55,7 @@ const liveChildren = async () => {
 
 /** What there was before a run, and what its trace says afterwards. */
 async function standing() {
-  return { descriptors: openDescriptors(), slots: await liveChildren() };
+  return { descriptors: openFiles(), slots: await liveChildren() };
 }
 
 /** The trace of one delegation, and the record that it points to; none of its processes, descriptors and slots is left. */
@@ -66,7 +67,7 @@ async function closedOnce(before: Awaited<ReturnType<typeof standing>>) {
   expect([...moreStarts, ...moreCloses]).toEqual([]);
   // What a shell script had just started to start something has its command line for a moment more.
   await until("every process is gone", () => processesOf(host().session.id).length === 0);
-  await until("every descriptor is closed", () => openDescriptors() <= before.descriptors);
+  await noMoreFilesThan(before.descriptors);
   // A reservation that no child came to redeem lasts a minute; of a child that was ready nothing is left.
   const slots = (await liveChildren()) - before.slots;
   const shell = start && String(start.child_workdir);

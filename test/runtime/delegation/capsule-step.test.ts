@@ -3,11 +3,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCapsuleStep } from "../../../src/runtime/delegation/capsule-step.ts";
 import type { RegisteredSession } from "../../../src/runtime/index.ts";
+import { openFiles } from "../../kit/folders.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { rawServer, reply } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { processesOf } from "../world.ts";
 import { sharedHost } from "./shared-host.ts";
 import { PRELUDE, records, STAY, says, writeChild } from "./shell-child.ts";
 
@@ -301,7 +302,7 @@ describe("a step of a cancelled task", () => {
 
   /** A step whose child does not go: what there is once it has returned, a second after its cancel. */
   async function stubborn(session: RegisteredSession, task: string, ready: () => boolean) {
-    const descriptors = openDescriptors();
+    const descriptors = openFiles();
     const clock = manualClock(Date.now());
     const cancel = new AbortController();
     let outcome: Awaited<ReturnType<typeof runCapsuleStep>> | undefined;
@@ -318,7 +319,7 @@ describe("a step of a cancelled task", () => {
     await until("its grace runs", () => clock.waiting() === 1);
     await clock.advance(5_000);
     await until("it was killed", () => left().length === 0);
-    await until("nothing of it is open", () => openDescriptors() <= descriptors && clock.waiting() === 0);
+    await until("nothing of it is open", () => openFiles() <= descriptors && clock.waiting() === 0);
     expect(host().trace()).toEqual([]);
     return trace;
   }

@@ -4,8 +4,9 @@ import { beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskEnd } from "../../../src/runtime/index.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { until } from "../../kit/until.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { processesOf } from "../world.ts";
 import { blocksOf, continued, delegate, misdeed, recordOf, type Started, started } from "./driving.ts";
 import { sharedHost } from "./shared-host.ts";
 
@@ -40,7 +41,7 @@ async function live(sessionId: string) {
 }
 
 test("eight at once: each is closed once, and nothing of them is left but what the dead could not give back", async () => {
-  const before = openDescriptors();
+  const before = openFiles();
   const recordsBefore = completionRecords();
   const { clock, task } = host().clocked();
   const gate = join(host().world.home, "gate-of-the-crowd");
@@ -127,10 +128,7 @@ test("eight at once: each is closed once, and nothing of them is left but what t
   expect(task.inFlight()).toEqual([]);
   expect(processesOf(host().session.directories.records.path)).toEqual([]);
   await until("every timer is gone", () => clock.waiting() === 0);
-  await until("every descriptor is closed", () => {
-    Bun.gc(true);
-    return openDescriptors() <= before;
-  });
+  await noMoreFilesThan(before);
   await expectSlots([stubborn, killed, killedToo], [late, whole, long, failing, empty]);
 });
 

@@ -3,8 +3,8 @@
 import { beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "../../kit/until.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { processesOf } from "../world.ts";
 import { blocksOf, continued, delegate, recordOf, started } from "./driving.ts";
 import { workerBinary } from "./host.ts";
 import { sharedHost } from "./shared-host.ts";
@@ -35,7 +35,7 @@ exec '${await workerBinary()}' "$@"
 
 test("a launch that was granted fails, with the child's reason, and leaves an empty folder", async () => {
   const gate = join(host().world.home, "gate-of-the-daemon");
-  const before = openDescriptors();
+  const before = openFiles();
   const working = host().task();
   const child = await started(working, `when:${gate}`);
   const folders = join(host().session.directories.records.path, "children");
@@ -99,8 +99,5 @@ test("a launch that was granted fails, with the child's reason, and leaves an em
   expect(recordOf(host().world.home, child)).toMatchObject({ status: "ok", delivered: true });
   expect(host().written()).toContain(`warning: session ${child.session_id} could not deregister: `);
   expect(processesOf(host().session.directories.records.path)).toEqual([]);
-  await until("every descriptor is closed", () => {
-    Bun.gc(true);
-    return openDescriptors() <= before;
-  });
+  await noMoreFilesThan(before);
 });

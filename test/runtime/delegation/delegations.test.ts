@@ -2,9 +2,10 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskDelegations } from "../../../src/runtime/index.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { processesOf } from "../world.ts";
 import {
   delegate as delegateIn,
   misdeed,
@@ -194,7 +195,7 @@ describe("what a task leaves behind", () => {
     ],
   ];
   test.each(ends)("is ended where it was %s", async (_, end, reason) => {
-    const before = openDescriptors();
+    const before = openFiles();
     const task = host().task();
     const child = await started(task, "forever");
     await end(task);
@@ -209,7 +210,7 @@ describe("what a task leaves behind", () => {
       .trace()
       .filter(({ event }) => event === "delegation");
     expect(closed).toMatchObject([{ outcome: "terminated", reason }]);
-    await until("its descriptors are gone", () => openDescriptors() <= before);
+    await noMoreFilesThan(before);
   });
 
   test("is named by a cancel before it is ended, also while the task waits", async () => {

@@ -3,8 +3,8 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "../../kit/until.ts";
-import { openDescriptors } from "../world.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+
 import { type Block, blocksOf, continued, misdeed, recordOf, type Started, started } from "./driving.ts";
 import { sharedHost } from "./shared-host.ts";
 import type { Misdeeds } from "./worker-misdeeds.ts";
@@ -98,7 +98,7 @@ const end: Misdeeds["lastly"] = { end: { status: "ok" } };
 const exit: Misdeeds["lastly"] = { exit: 0 };
 
 test("a result that is no file of the child's own is none, and an endless one ends", async () => {
-  const before = openDescriptors();
+  const before = openFiles();
   const odd = (what: string, result: NonNullable<Misdeeds["result"]>): Case => ({
     what,
     plan: { result, lastly: end },
@@ -116,7 +116,7 @@ test("a result that is no file of the child's own is none, and an endless one en
       ends: /\nresult:\nmore\n/,
     },
   ]);
-  await until("every descriptor is closed", () => openDescriptors() <= before);
+  await noMoreFilesThan(before);
 });
 
 test("the result_path of a record is not gone by", async () => {

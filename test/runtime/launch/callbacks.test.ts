@@ -3,9 +3,10 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { endAll, launch, type RegisteredSession, systemClock } from "../../../src/runtime/index.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates, sharedParent } from "../parent.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { processesOf } from "../world.ts";
 
 const snapshot =
   "spawn: {allow: [local/worker], workdir_snapshot: [local/worker]}, env: {allow: [CHILD_MODE]}";
@@ -69,14 +70,14 @@ test.each(throwing)("a launch in which something throws %s leaves nothing", asyn
   const asked = { ...coordinates("local/worker"), contextId: "ctx_test" };
   const attempt = () => launch(session as RegisteredSession, asked);
   await attempt();
-  const before = { folders: parent().children().length, descriptors: openDescriptors() };
+  const before = { folders: parent().children().length, descriptors: openFiles() };
   expect(await attempt()).toMatchObject({
     kind: "failed",
     failure: { cause: "broken", message: expect.stringContaining("the caller's own mistake") },
   });
   expect(processesOf(parent().session.id)).toEqual([]);
   expect(parent().children().length - before.folders).toBe(left === "nothing" ? 0 : 1);
-  await until("every descriptor is closed", () => openDescriptors() <= before.descriptors);
+  await noMoreFilesThan(before.descriptors);
 });
 
 test.skipIf(process.platform !== "linux")("a copy for which no thread can be had says so", async () => {
@@ -84,22 +85,20 @@ test.skipIf(process.platform !== "linux")("a copy for which no thread can be had
     import { withoutThreads } from "${join(import.meta.dir, "../without-threads.ts")}";
     import { openDirectoryPath } from "${join(import.meta.dir, "../../../src/runtime/posix.ts")}";
     import { snapshotWorkdir } from "${join(import.meta.dir, "../../../src/runtime/snapshot/snapshot.ts")}";
-    import { openDescriptors } from "${join(import.meta.dir, "../world.ts")}";
+    import { noMoreFilesThan, openFiles } from "${join(import.meta.dir, "../../kit/folders.ts")}";
     const held = (path) => ({ path, descriptor: openDirectoryPath(path).value, close() {} });
     const request = { source: held("/usr"), destination: held("/tmp"), ceilingBytes: 1, runtimeOwned: [] };
     await withoutThreads();
-    const before = openDescriptors();
+    const before = openFiles();
     const copied = await snapshotWorkdir(request);
-    console.log(JSON.stringify({ copied, left: openDescriptors() - before }));`;
+    await noMoreFilesThan(before);
+    console.log(JSON.stringify(copied));`;
   const parent = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   expect(JSON.parse(await new Response(parent.stdout).text())).toEqual({
-    copied: {
-      ok: false,
-      fault: { kind: "no-thread", message: expect.stringContaining("no thread could be started to copy it") },
-    },
-    left: 0,
+    ok: false,
+    fault: { kind: "no-thread", message: expect.stringContaining("no thread could be started to copy it") },
   });
 });
 

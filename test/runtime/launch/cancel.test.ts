@@ -11,13 +11,14 @@ import {
   type RegisteredSession,
   systemClock,
 } from "../../../src/runtime/index.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { rawServer } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
 import { PRELUDE, STAY, says, writeChild } from "../delegation/shell-child.ts";
 import { atEachMoment, watchedSession } from "../observed.ts";
 import { coordinates, openParent, sharedParent } from "../parent.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { processesOf } from "../world.ts";
 
 const { world, parent } = sharedParent({
   parent: "spawn: {allow: [local/worker], workdir_snapshot: [local/worker]}, env: {allow: [CHILD_MODE]}",
@@ -59,10 +60,10 @@ async function leavesNothing(
   }
   // What a shell script had just started to start something has its command line for a moment more.
   await until("every process is gone", () => processes(by).length === 0);
-  await until("every descriptor is closed", () => openDescriptors() <= before.descriptors);
+  await noMoreFilesThan(before.descriptors);
 }
 
-const standing = (by = parent()) => ({ folders: by.children(), descriptors: openDescriptors() });
+const standing = (by = parent()) => ({ folders: by.children(), descriptors: openFiles() });
 
 test("at each moment of a launch", async () => {
   const ready = withBinary(writeChild(world().home, "ready", ...PRELUDE, says(""), STAY));

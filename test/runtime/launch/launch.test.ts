@@ -129,7 +129,7 @@ describe("every failure is told apart, and nothing of it stays", () => {
     const { workdir, delegationId } = failure.started ?? {};
     expect(delegationId).toMatch(/^dlg_/);
     expect(existsSync(workdir ?? "")).toBe(true);
-    expect(processesOf(workdir ?? "?")).toEqual([]);
+    expect(processesOf(workdir ?? "")).toEqual([]);
   });
 
   test("the last lines of its standard error stand beside the launcher's words", async () => {

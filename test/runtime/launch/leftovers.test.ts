@@ -4,9 +4,10 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { endAll, systemClock } from "../../../src/runtime/index.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { until } from "../../kit/until.ts";
 import { sharedParent } from "../parent.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { processesOf } from "../world.ts";
 
 const { world, parent } = sharedParent();
 
@@ -50,15 +51,12 @@ esac
     await batch(20);
     await until("the first ones are cleared away", () => processesOf(parent().session.id).length === 0);
     Bun.gc(true);
-    const before = openDescriptors();
+    const before = openFiles();
     const folders = parent().children().length;
     await batch(200);
     expect(processesOf(parent().session.id)).toEqual([]);
     expect(parent().children().length - folders).toBe(150);
-    await until("every descriptor is closed", () => {
-      Bun.gc(true);
-      return openDescriptors() <= before;
-    });
+    await noMoreFilesThan(before);
   });
 });
 

@@ -8,7 +8,8 @@ import { statusOf } from "../../../src/runtime/posix.ts";
 import { createChildSessions } from "../../../src/runtime/session/child-sessions.ts";
 import { writeChild } from "../delegation/shell-child.ts";
 import { sharedParent } from "../parent.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { processesOf } from "../world.ts";
 
 const { world, parent } = sharedParent();
 
@@ -53,7 +54,7 @@ test("its own is held from the first line on", async () => {
 });
 
 test("its own that is made only after the first line is held once the child has ended", async () => {
-  const before = openDescriptors();
+  const before = openFiles();
   const gate = join(world().home, "gate-of-the-late");
   const child = await launched(
     says("$own"),
@@ -65,7 +66,7 @@ test("its own that is made only after the first line is held once the child has 
   await child.exited;
   expect(pathOf(child)).toEndWith(`${child.workdir.path}/${child.sessionId}`);
   child.release();
-  expect(openDescriptors()).toBeLessThanOrEqual(before);
+  await noMoreFilesThan(before);
 });
 
 test("one that is made once the child was let go is not opened any more", async () => {
@@ -140,7 +141,7 @@ describe("a child that goes by a session id that is another's is no child", () =
     const outcome = await parent().launch(`says:${line}`);
     if (outcome.kind !== "failed") throw new Error(JSON.stringify(outcome));
     const { cause, message, started } = outcome.failure;
-    expect(processesOf(started?.workdir ?? "?")).toEqual([]);
+    expect(processesOf(started?.workdir ?? "")).toEqual([]);
     return { cause, message };
   }
 
