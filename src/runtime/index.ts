@@ -45,7 +45,7 @@ export {
   type TaskDelegationsOptions,
 } from "./delegation/delegations.ts";
 export { type CompletionDoor, createCompletionDoor } from "./delegation/door.ts";
-export { completionPlugin } from "./delegation/door-plugin.ts";
+export { answerCompletion, completionPlugin, type RequestHooks } from "./delegation/door-plugin.ts";
 export { fenceUntrusted } from "./delegation/fence.ts";
 export {
   type ReceivedTask,

@@ -27,7 +27,7 @@ export interface RuntimeManifest {
   readonly delegationDeadlineSecs: number | undefined;
 }
 
-/** A manifest with the hash of the artifact that it stands in: both of the same bytes. */
+/** A manifest with the hash of its artifact: both of the same bytes. */
 export interface PackedManifest {
   readonly sha256: Sha256;
   readonly manifest: RuntimeManifest;

@@ -5,6 +5,7 @@ import { type Runner, runnersFor, smoke } from "../../scripts/release/smoke.ts";
 import { TARGETS } from "../../scripts/release/targets.ts";
 import { VERSION } from "../../src/version.ts";
 import { compiledBinary } from "../kit/binary.ts";
+import { until } from "../kit/until.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 const NATIVE: Runner = { name: "native", prefix: [], missing: undefined };
@@ -60,7 +61,7 @@ describe.skipIf(process.platform !== "linux")("starting a built binary", () => {
       `echo $$ >"${started}.new"; mv "${started}.new" "${started}"; exec sleep 600`,
     );
     const running = smoke(path, VERSION, NATIVE, interruption.signal);
-    while (!existsSync(started)) await Bun.sleep(5);
+    await until("it has started", () => existsSync(started));
     interruption.abort("SIGINT");
     expect((await running).ok).toBe(false);
     expect(() => process.kill(Number(readFileSync(started, "utf8")), 0)).toThrow("ESRCH");

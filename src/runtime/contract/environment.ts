@@ -1,4 +1,4 @@
-/** What stands in the environment of a runtime, of a child it starts, and of the commands either runs. */
+/** What is in the environment of a runtime, of a child it starts, and of the commands either runs. */
 
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import { formatSpawnerHandle, type SpawnerHandle } from "./spawner-handle.ts";

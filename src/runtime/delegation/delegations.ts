@@ -32,12 +32,14 @@ export type AttemptEnd =
   /** Any other way, by the word of its exit status. */
   | { readonly kind: "ended"; readonly exitStatus: string };
 
+/** What a task does after an attempt: go on, or end. */
 export type Settlement =
   /** The task goes on in the same conversation with this text. */
   | { readonly kind: "continue"; readonly text: string; readonly delegations: readonly string[] }
   /** Nothing is outstanding and nothing is left to say. */
   | { readonly kind: "done" };
 
+/** The delegations of one task. */
 export interface TaskDelegations {
   /** One call of the tool. The signal gives the call up, not a delegation that it has started. */
   call(given: unknown, signal?: AbortSignal): Promise<DelegateTaskResult>;
@@ -59,6 +61,7 @@ export interface TaskDelegations {
   cancel(): Promise<{ readonly delegations: readonly string[] }>;
 }
 
+/** Whose delegations they are, and where their completions arrive. */
 export interface TaskDelegationsOptions {
   readonly session: DelegatingSession;
   /** The session's own, which its A2A door mounts (`completionPlugin`). */

@@ -19,7 +19,7 @@ const OPENING =
 
 /**
  * Breaks every fence marker, opening or closing, right after its `<`: in any case, and also where white space, invisible,
- * wide or accented characters stand in it, or letters of another script that are drawn alike. Removes nothing, and a
+ * wide or accented characters are in it, or letters of another script that look the same. Removes nothing, and a
  * second pass changes nothing.
  */
 export function neutralise(content: string): string {
@@ -90,7 +90,7 @@ const ALIKE: Readonly<Record<string, string>> = {
   ᴜ: "u",
 };
 
-/** The plain small letters that a character is read as; none where it is looked past. */
+/** The plain small letters that a character is read as; an empty text if readers skip it. */
 function lettersOf(character: string): string {
   if (BLANK.test(character)) return "";
   const plain = character.normalize("NFKD").replace(ACCENTS, "").toLowerCase();

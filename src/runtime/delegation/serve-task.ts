@@ -3,6 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { Elysia } from "elysia";
 import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
+import { unlessAborted } from "../given-up.ts";
 import { newId } from "../identifiers.ts";
 import { objectIn, stringIn } from "../json.ts";
 import { endWithSpawner } from "../lifeline/follow.ts";
@@ -37,6 +38,7 @@ const MAX_ARTIFACT_BYTES = 512 * 1024;
  */
 const WIND_DOWN_MS = { hurried: 4_000, spawner: 18_000, signal: 18_000 };
 
+/** The task that a delegated capsule was handed. */
 export interface ReceivedTask {
   readonly taskId: string;
   readonly contextId: string;
@@ -53,14 +55,17 @@ export interface TaskEnd {
   readonly detail?: string;
 }
 
+/** How a delegated capsule serves its task. */
 export interface ServeTaskOptions {
   readonly run: (task: ReceivedTask) => Promise<TaskEnd>;
-  /** Whoever calls the door must present it; it is told to the parent on the readiness line. */
+  /** Callers of the door must present it. The readiness line tells it to the parent. */
   readonly operatorToken?: Secret;
   /** Where this capsule delegates in turn. */
   readonly completions?: CompletionDoor;
   /** `lifecycle.after_task`: `exit` ends the session with its task, `sleep` leaves it listening until it is ended. */
   readonly afterTask?: "exit" | "sleep";
+  /** Aborted: no task is waited for any more, and one that runs is cancelled; the session ends once it has come back. */
+  readonly signal?: AbortSignal;
   /** Called with this capsule's own door before it is ready. */
   readonly onListening?: (door: DoorUrl) => void;
 }
@@ -68,6 +73,7 @@ export interface ServeTaskOptions {
 type State = "TASK_STATE_WORKING" | "TASK_STATE_COMPLETED" | "TASK_STATE_FAILED" | "TASK_STATE_CANCELED";
 
 const CANCELED: TaskEnd = { status: "error", detail: "the task was cancelled before it was done" };
+const ENDED_FIRST: TaskEnd = { status: "error", detail: "the session was ended before its task was done" };
 
 interface HeldTask {
   readonly id: string;
@@ -85,6 +91,8 @@ interface HeldTask {
  */
 export async function serveTask(session: Session, options: ServeTaskOptions): Promise<number> {
   const cancel = new AbortController();
+  if (options.signal?.aborted) cancel.abort();
+  options.signal?.addEventListener("abort", () => cancel.abort(), { once: true });
   const begun = session.clock.elapsed();
   const taken = Promise.withResolvers<{ readonly held: HeldTask; readonly text: string }>();
   const answered = Promise.withResolvers<void>();
@@ -180,13 +188,18 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
       const bound = WIND_DOWN_MS[session.hurry.signal.aborted ? "hurried" : by];
       const end = await (running && Promise.race([running, pause(session, bound)]));
       const isDone = isIdle || (end !== undefined && !end.canceled);
-      const cutShort = { ...CANCELED, detail: "the session was ended before its task was done" };
-      return finish(end ?? cutShort, isDone ? "ok" : "canceled");
+      return finish(end ?? ENDED_FIRST, isDone ? "ok" : "canceled");
     },
   });
   await announceReady(session, door, options.operatorToken);
 
-  const { held: task, text } = await taken.promise;
+  const received = await unlessAborted(options.signal, taken.promise);
+  if (received === "aborted") {
+    const exit = await finish(ENDED_FIRST, "ok");
+    await app.stop(true);
+    return exit;
+  }
+  const { held: task, text } = received;
   // The parent must hear that the task is held before the task can end this process.
   await answered.promise;
   await turn();
@@ -207,7 +220,7 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
       ? "TASK_STATE_COMPLETED"
       : "TASK_STATE_FAILED";
   // Its end comes by a signal or the lifeline, whose wind-down ends the process.
-  if (options.afterTask === "sleep") return await new Promise<number>(() => {});
+  if (options.afterTask === "sleep") await unlessAborted(options.signal, new Promise<never>(() => {}));
   const exit = await finish(end, end.canceled ? "canceled" : "ok");
   await app.stop(true);
   return exit;

@@ -3,6 +3,7 @@
 import { constants } from "node:os";
 import type { Wait } from "../posix/process.ts";
 
+/** What is known of a process that has ended, or that nobody can reap. */
 export type ExitStatus =
   | { readonly kind: "exited"; readonly status: number }
   | { readonly kind: "signaled"; readonly signal: string; readonly number: number }

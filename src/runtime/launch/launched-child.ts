@@ -41,6 +41,10 @@ export function launchedChild(
   });
   void process.exited.then(records.lookAgain);
   process.share(own);
+  const release = () => {
+    folder.close();
+    records.close();
+  };
   return {
     delegationId,
     name: asked.name,
@@ -59,9 +63,7 @@ export function launchedChild(
     exited: process.exited,
     lastStderrLines: process.lastStderrLines,
     signal: process.signal,
-    release() {
-      folder.close();
-      records.close();
-    },
+    release,
+    [Symbol.dispose]: release,
   };
 }

@@ -9,6 +9,7 @@ import type { SnapshotProgress } from "../snapshot/thread.ts";
 import type { HeldDirectory } from "../tree/held.ts";
 import type { ExitStatus } from "./exit-status.ts";
 
+/** What a launch is asked for. */
 export interface LaunchRequest {
   readonly name: ArtifactName;
   readonly version: ArtifactVersion;
@@ -24,6 +25,7 @@ export interface LaunchRequest {
   readonly onProgress?: (progress: SnapshotProgress) => void;
 }
 
+/** What a launch came to. */
 export type LaunchOutcome =
   | { readonly kind: "launched"; readonly child: LaunchedChild }
   /** Nothing exists. `sentence` is the daemon's, byte for byte, or says why the daemon could not be asked. */
@@ -54,6 +56,7 @@ export type LaunchFailureCause =
   /** Something in this process threw that should not: a fault of this library, or of what it was given. */
   | "broken";
 
+/** Why a granted launch has no child. */
 export interface LaunchFailure {
   readonly cause: LaunchFailureCause;
   /** Names what failed and where, in the launcher's own words; holds no token and nothing that the child said. */
@@ -65,7 +68,7 @@ export interface LaunchFailure {
 }
 
 /** A child that reported itself ready. Its process is the launcher's until it has been reaped. */
-export interface LaunchedChild {
+export interface LaunchedChild extends Disposable {
   readonly delegationId: string;
   readonly name: ArtifactName;
   readonly version: ArtifactVersion;
@@ -96,4 +99,6 @@ export interface LaunchedChild {
   signal(signal: "SIGTERM" | "SIGKILL"): void;
   /** Lets go of the child's folders, once what it left has been read. The child itself is not ended by it. */
   release(): void;
+  /** The same: `using child = outcome.child`. */
+  [Symbol.dispose](): void;
 }

@@ -207,6 +207,7 @@ function playedChild(root: string, index: number, { onSignal, launched: more = {
         workdir.close();
         records.close();
       },
+      [Symbol.dispose]: () => child.launched.release(),
       ...more,
     },
     born(at) {

@@ -161,7 +161,7 @@ describe("a task that is cancelled", () => {
     });
   });
 
-  test("but was done before keeps its word", async () => {
+  test("but finished earlier keeps its status", async () => {
     const { child, serving, records } = await ready();
     const taken = await ask(serving, "SendMessage", userMessage("msg_1", "say:an answer"));
     const { id } = (taken as { result: { task: { id: string } } }).result.task;
