@@ -44,13 +44,13 @@ export const NO_CALL: Result<never, Errno> = fault("ENOSYS");
 
 const DONE: Posix<void> = ok(undefined);
 
-/** Of a call that returns less than 0 where it failed, and nothing of interest else; `undefined`: it could not be made. */
+/** For a call that returns less than 0 when it fails, and otherwise nothing that matters; `undefined`: it was not made. */
 export function done(returned: number | undefined): Posix<void> {
   if (returned === undefined) return NO_CALL;
   return returned < 0 ? lastFault() : DONE;
 }
 
-/** The same of a call whose number is of interest. */
+/** The same for a call whose number matters. */
 export function number(returned: number | bigint | undefined): Posix<number> {
   if (returned === undefined) return NO_CALL;
   return returned < 0 ? lastFault() : ok(Number(returned));
@@ -58,7 +58,7 @@ export function number(returned: number | bigint | undefined): Posix<number> {
 
 const { EINTR } = constants.errno;
 
-/** The same of a call that is made again for as long as a signal breaks it off. */
+/** The same for a call that is made again as long as a signal interrupts it. */
 export function uninterrupted(call: () => number | bigint | undefined): Posix<number> {
   for (;;) {
     const returned = call();

@@ -1,8 +1,8 @@
 /**
  * The C library of this platform, opened in this one place: for the few system calls that the runtime does not offer.
  *
- * A host may forbid what calling it needs: memory that is written and then run. So whoever declares calls gets them or
- * nothing, and nothing here throws. `libraryFault` says what is missing, in half a sentence.
+ * A host may forbid what calling it needs: memory that is written and then run. So a file that declares calls gets
+ * them or nothing, and nothing here throws. `libraryFault` says what is missing, in half a sentence.
  *
  * Each subject declares its own calls in a file beside this one; they are bound at their first use.
  *

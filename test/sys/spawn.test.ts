@@ -10,7 +10,7 @@ import { type SpawnPlan, spawnProcess } from "../../src/sys/spawn.ts";
 import { until } from "../kit/until.ts";
 
 // Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const opened: number[] = [];
 afterEach(() => {

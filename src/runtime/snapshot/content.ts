@@ -13,7 +13,7 @@ import type { Name } from "../../sys/names.ts";
 import { openForReadingAt } from "../../sys/opening.ts";
 import { type Status, statusOf } from "../../sys/status.ts";
 
-/** Where a copy broke off: at its source, at its destination, or because it was to. */
+/** Why a copy stopped: a fault at its source, a fault at its destination, or because it was aborted. */
 export type ContentFault =
   | { readonly side: "source" | "destination"; readonly errno: Errno }
   | { readonly side: "abort" };

@@ -169,7 +169,7 @@ function copyLink(copy: Copy, from: Descriptor, to: Descriptor, name: Name): Res
   let moved: Uint8Array | undefined;
   for (const path of fromPaths) moved ??= repoint(target.value, path, toPath);
   const made = makeLinkAt(moved ?? target.value, to, name);
-  // Moved into the copy, a target can be longer than any may be; the parent's own place is no substitute for it.
+  // Pointed into the copy, a target can become too long. The parent's own place must not be used instead.
   if (!made.ok && moved && made.fault === "ENAMETOOLONG") return skipped(copy, name, "unreadable");
   if (!made.ok) return failed(copy, "made", [name], made.fault);
   copy.account.symlinks++;

@@ -25,16 +25,16 @@ export interface CopyTask {
   readonly ownedNames: readonly string[];
 }
 
-/** Why a copy did not come to its end. */
+/** Why a copy was not finished. */
 export type CopyFault =
   | { readonly kind: "ceiling" }
   | { readonly kind: "aborted" }
-  /** What was to be done, as a participle, with which entry, and the error. */
+  /** What could not be done, as a participle, to which entry, and the error. */
   | { readonly kind: "failed"; readonly doing: Doing; readonly path: string; readonly errno: Errno };
 
 export type Doing = "opened" | "listed" | "made" | "written" | "filled" | "finished" | "removed";
 
-/** Told where the copy stands, at every step; `false` gives it up. */
+/** Told at every step how far the copy is; `false` gives it up. */
 export type Watch = (account: Account, bytesUnderWay: number) => boolean;
 
 export interface Copy {

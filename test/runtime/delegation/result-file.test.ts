@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { MAX_KEPT_BYTES, readAnswer } from "../../../src/runtime/delegation/result-file.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 import { close } from "../../../src/sys/descriptors.ts";
-import { openDescriptors } from "../world.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { hold, scratch } from "./kit.ts";
 
 /** A child's directory with an `out`, and the runtime directory of its parent. */
@@ -26,7 +26,7 @@ function places() {
 }
 
 async function answerOf({ child, runtime }: { child: string; runtime: string }) {
-  const before = openDescriptors();
+  const before = openFiles();
   const held = hold(child);
   const parents = hold(runtime);
   const answer = await readAnswer(held, {
@@ -36,7 +36,7 @@ async function answerOf({ child, runtime }: { child: string; runtime: string }) 
   });
   close(held);
   close(parents);
-  expect(openDescriptors()).toBeLessThanOrEqual(before);
+  await noMoreFilesThan(before);
   return answer;
 }
 
