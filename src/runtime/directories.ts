@@ -63,12 +63,12 @@ export interface SessionDirectories {
 export function createSessionDirectories(
   options: SessionDirectoriesOptions,
 ): Result<SessionDirectories, string> {
-  const held: HeldDirectory[] = [];
+  const opened: HeldDirectory[] = [];
   const made = makeAll(options, (directory) => {
-    if (directory.ok) held.push(directory.value);
+    if (directory.ok) opened.push(directory.value);
     return directory;
   });
-  if (!made.ok) for (const directory of held) directory.close();
+  if (!made.ok) for (const directory of opened) directory.close();
   return made;
 }
 
@@ -156,18 +156,18 @@ async function removeRuntime(murmur: HeldDirectory, sessionId: string): Promise<
   return ok(undefined);
 }
 
-/** Takes away the entry `name` of a directory beneath `held`. The work is done in turns. */
+/** Takes away the entry `name` of a directory beneath `from`. The work is done in turns. */
 async function removeBeneath(
-  held: HeldDirectory,
+  from: HeldDirectory,
   names: readonly string[],
   name: string,
 ): Promise<Result<void, string>> {
-  const parent = openDescendant(held.descriptor, names.map(encodeName));
+  const parent = openDescendant(from.descriptor, names.map(encodeName));
   if (!parent.ok) return ok(undefined);
   try {
     const removed = await inSlices(removeTree(parent.value, encodeName(name)));
     if (removed.ok) return removed;
-    return fault(`${join(held.path, ...names, name)} could not be removed: ${describeError(removed.fault)}`);
+    return fault(`${join(from.path, ...names, name)} could not be removed: ${describeError(removed.fault)}`);
   } finally {
     close(parent.value);
   }

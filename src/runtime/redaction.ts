@@ -194,20 +194,20 @@ export interface Redactor {
 }
 
 export function createRedactor(secrets: readonly Secret[]): Redactor {
-  let held = "";
+  let kept = "";
   return {
     push(bytes) {
-      const text = held + Buffer.from(bytes).toString("latin1");
+      const text = kept + Buffer.from(bytes).toString("latin1");
       const spans = wholeSecrets(text, secrets);
       const found = spans.reduce((last, { end }) => Math.max(last, end), 0);
       const rest = text.slice(found);
       const begun = secrets.reduce((most, secret) => Math.max(most, begunAtEnd(secret, rest)), 0);
-      held = rest.slice(rest.length - begun);
+      kept = rest.slice(rest.length - begun);
       return Buffer.from(replaced(text.slice(0, text.length - begun), spans), "latin1");
     },
     end() {
-      const rest = Buffer.from(held, "latin1");
-      held = "";
+      const rest = Buffer.from(kept, "latin1");
+      kept = "";
       return rest;
     },
   };

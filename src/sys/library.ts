@@ -2,7 +2,7 @@
  * The C library of this platform, opened in this one place: for the few system calls that the runtime does not offer.
  *
  * A host may forbid what calling it needs: memory that is written and then run. So a file that declares calls gets
- * them or nothing, and nothing here throws. `libraryFault` says what is missing, in half a sentence.
+ * them or nothing, and nothing here throws. `libraryFault` says what is missing, in the system's words.
  *
  * Each subject declares its own calls in a file beside this one; they are bound at their first use.
  *
@@ -100,7 +100,7 @@ export function clearErrno(): void {
   if (errnoAt?.ok) new Int32Array(toArrayBuffer(errnoAt.value, 0, 4))[0] = 0;
 }
 
-/** What the C library cannot be called for on this host, in the system's words; `undefined` where it can. */
+/** Why the C library cannot be called on this host, in the system's words; `undefined` where it can. */
 export function libraryFault(): string | undefined {
   errnoAt ??= findErrno();
   return errnoAt.ok ? undefined : errnoAt.fault;

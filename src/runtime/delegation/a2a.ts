@@ -76,7 +76,7 @@ export type RpcReply =
   | { readonly kind: "failed"; readonly reason: string; readonly said?: string; readonly tooLong?: true };
 
 /** Makes the call once, to a door on loopback; never throws. */
-export async function call(asked: RpcCall, clock: Clock): Promise<RpcReply> {
+export async function callDoor(asked: RpcCall, clock: Clock): Promise<RpcReply> {
   const reply = await exchange(
     {
       method: "POST",

@@ -41,7 +41,7 @@ export interface StepOutcome {
 }
 
 /** How the work of a step ended. */
-type Ended = Pick<StepOutcome, "kind" | "text">;
+type StepEnd = Pick<StepOutcome, "kind" | "text">;
 
 /** What is known of the child by now. */
 interface Known {
@@ -91,12 +91,12 @@ const WORDS: Readonly<Record<StepKind, string>> = {
   canceled: "was cancelled",
 };
 
-function sentence({ name, version }: CapsuleStep, { kind, text }: Ended, secs: number): string {
+function sentence({ name, version }: CapsuleStep, { kind, text }: StepEnd, secs: number): string {
   const why = kind === "completed" ? "" : `: ${text.split("\n")[0]}`;
   return `capsule step ${name}@${version} (bound: ${secs}s) ${WORDS[kind]}${why}`;
 }
 
-function unregistered({ environment }: Session): Ended {
+function unregistered({ environment }: Session): StepEnd {
   const unset = (environment.MURMUR_ROOST_URL ?? "").trim() === "";
   return {
     kind: "failed",
@@ -106,14 +106,14 @@ function unregistered({ environment }: Session): Ended {
   };
 }
 
-function canceled({ name, version }: CapsuleStep): Ended {
+function canceled({ name, version }: CapsuleStep): StepEnd {
   return { kind: "canceled", text: `${name}@${version} was ended: the delegating task was cancelled` };
 }
 
 /** The work's result. A while after the step was cancelled, the work is left to end its child by itself. */
-async function unlessCanceled(clock: Clock, step: CapsuleStep, work: Promise<Ended>): Promise<Ended> {
+async function unlessCanceled(clock: Clock, step: CapsuleStep, work: Promise<StepEnd>): Promise<StepEnd> {
   const { signal } = step;
-  const overdue = Promise.withResolvers<Ended>();
+  const overdue = Promise.withResolvers<StepEnd>();
   let stop = () => {};
   const onAbort = () => {
     stop = clock.after(CANCEL_RETURNS_MS, () => overdue.resolve(canceled(step)));
@@ -133,7 +133,7 @@ async function perform(
   step: CapsuleStep,
   watchSecs: number,
   known: Known,
-): Promise<Ended> {
+): Promise<StepEnd> {
   const { name, version, contextId, signal } = step;
   const onStarted = (delegationId: string) => {
     known.delegationId = delegationId;
@@ -153,7 +153,7 @@ async function perform(
   try {
     const seen = await seeChild(session, step, child, watchSecs);
     await endSeen(session, child, seen, watchSecs);
-    return await endOf(step, child, seen);
+    return await stepEndOf(step, child, seen);
   } finally {
     child.release();
   }
@@ -167,12 +167,12 @@ async function endSeen(
   watchSecs: number,
 ): Promise<void> {
   if (seen.kind === "completed") return endChild({ session, child });
-  const held = { session, child, identity: identityOf(child) };
+  const started = { session, child, identity: identityOf(child) };
   const own = seen.kind === "failed" && seen.taskOver ? "kept" : "replaced";
-  return endUnposted(held, { own, ...(seen.kind === "timed_out" && { why: pastDeadline(watchSecs) }) });
+  return endUnposted(started, { own, ...(seen.kind === "timed_out" && { why: pastDeadline(watchSecs) }) });
 }
 
-async function endOf(step: CapsuleStep, child: LaunchedChild, seen: Seen): Promise<Ended> {
+async function stepEndOf(step: CapsuleStep, child: LaunchedChild, seen: Seen): Promise<StepEnd> {
   if (seen.kind === "canceled") return canceled(step);
   if (seen.kind !== "completed") return { kind: seen.kind, text: seen.text };
   return { kind: seen.kind, text: seen.text ?? (await answerIn(child, seen.script)) };

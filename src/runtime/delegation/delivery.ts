@@ -6,7 +6,7 @@ import type { DoorUrl } from "../addresses.ts";
 import type { Clock } from "../clock.ts";
 import { objectIn, stringIn } from "../json.ts";
 import type { Secret } from "../secret.ts";
-import { call, type RpcReply, userMessage } from "./a2a.ts";
+import { callDoor, type RpcReply, userMessage } from "./a2a.ts";
 import { quoteChild } from "./quoted.ts";
 
 /** From the first try to the last. */
@@ -45,7 +45,7 @@ export async function deliverTask(delivery: TaskDelivery, clock: Clock): Promise
   let last: Failed = { kind: "failed", reason: "no answer" };
   try {
     for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 2, LONGEST_PAUSE_MS)) {
-      const reply = await call(
+      const reply = await callDoor(
         {
           door: delivery.door,
           id: delivery.delegationId,

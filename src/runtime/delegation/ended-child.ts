@@ -6,7 +6,8 @@ import { type DelegationEnd, ENDED_BY_PARENT, reportOf } from "./delegation-end.
 import { reportCompletion } from "./report.ts";
 import { durationOf, endChild, howItEnded, recordOf, type Watching } from "./watched-child.ts";
 
-type Held = Pick<Watching, "session" | "child" | "identity">;
+/** A child that reported itself ready, and its delegation. */
+type StartedChild = Pick<Watching, "session" | "child" | "identity">;
 
 export interface UnpostedEnd {
   /**
@@ -23,14 +24,14 @@ export interface UnpostedEnd {
  * Ends the child, and records it as `terminated`. One that was gone already keeps the record that it left, and has
  * `crashed` where it left none.
  */
-export async function endUnposted(held: Held, { own, why }: UnpostedEnd): Promise<void> {
-  const { session, child, identity } = held;
+export async function endUnposted(started: StartedChild, { own, why }: UnpostedEnd): Promise<void> {
+  const { session, child, identity } = started;
   const byItself = await Promise.race([child.exited.then(() => true), turn(false)]);
-  const left = recordOf(held);
-  await endChild(held);
+  const left = recordOf(started);
+  await endChild(started);
   const { records } = child;
-  if (!records.ok || left || (own === "kept" && recordOf(held))) return;
-  const durationMs = durationOf(held);
+  if (!records.ok || left || (own === "kept" && recordOf(started))) return;
+  const durationMs = durationOf(started);
   const report = reportOf(await endFor(child, byItself, why), durationMs, child.secrets);
   const { diagnose } = session;
   if (report) await reportCompletion({ identity, report, records: records.value.descriptor, diagnose });
@@ -43,7 +44,7 @@ async function endFor(child: LaunchedChild, byItself: boolean, why?: string): Pr
     : { kind: "terminated", by: "deadline", reason: why, how: await howItEnded(child) };
 }
 
-/** Ends a child that never came to hold its task. */
+/** Ends a child that did not take its task. */
 export async function abandon(watching: Watching): Promise<void> {
   const { door, child, identity } = watching;
   door.ending(identity.delegationId);

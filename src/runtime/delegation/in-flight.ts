@@ -15,7 +15,7 @@ export interface InFlight {
   ids(): string[];
   /** How many delegations are watched. */
   outstanding(): number;
-  /** Its child holds its task: it is outstanding until it closes, and in the round from then on. */
+  /** Its child has its task: it is outstanding until it closes, and in the round from then on. */
   add(delegation: WatchedDelegation): void;
   /** Told, at each close, how many are outstanding then. One listener; the last counts. */
   onClose(listener: (outstanding: number) => void): void;

@@ -4,7 +4,7 @@ import type { Descriptor } from "../../sys/descriptors.ts";
 import { describeError, type Errno, type Posix } from "../../sys/errors.ts";
 import type { Clock } from "../clock.ts";
 import type { SpawnerHandle } from "../contract/spawner-handle.ts";
-import { call, userMessage } from "./a2a.ts";
+import { callDoor, userMessage } from "./a2a.ts";
 import { cutDetail, type Delivery, type Report } from "./completion.ts";
 import {
   ADDRESSEE_HEADER,
@@ -33,7 +33,7 @@ export interface Reporting {
 }
 
 /** What came of it: the post, and whether there is a record now. */
-export interface Reported {
+export interface ReportResult {
   readonly delivery: Delivery;
   readonly written: boolean;
 }
@@ -42,7 +42,7 @@ export interface Reported {
  * Records and posts. Between the two the record reads `delivered: false` without an error. A record that cannot be
  * written is one line for the operator, and the post is made nevertheless.
  */
-export async function reportCompletion(reporting: Reporting): Promise<Reported> {
+export async function reportCompletion(reporting: Reporting): Promise<ReportResult> {
   const { identity, post, diagnose } = reporting;
   const report = { ...reporting.report, detail: cutDetail(reporting.report.detail) };
   const first = await record(reporting, report, { delivered: false });
@@ -75,7 +75,7 @@ export function postToDoor(handle: SpawnerHandle, clock: Clock): Post | undefine
   if (!url) return undefined;
   return async (identity, report) => {
     const result = report.resultPath === undefined ? "" : `\nresult_path: ${report.resultPath}`;
-    const reply = await call(
+    const reply = await callDoor(
       {
         door: url,
         id: delegationId,

@@ -61,17 +61,17 @@ async function delegateTo(
   inFlight: InFlight,
   { asked, signal, since }: Call,
 ): Promise<DelegateTaskResult> {
-  // Before the child can hold its task, and so before it can say that it is done.
+  // Before the child can have its task, and so before it can say that it is done.
   const arrivals = awaitCompletions(door, child.delegationId);
   const identity = identityOf(child);
   const watchSecs = delegationTimeoutSecs(session.environment, session.manifest.delegationDeadlineSecs);
   const watching: Watching = { session, door, child, identity, watchSecs };
   traceStart(session, child);
-  const held = await handOver(watching, asked.task, deliver, signal).catch((error) =>
+  const taken = await handOver(watching, asked.task, deliver, signal).catch((error) =>
     fault(error instanceof Error ? error.message : String(error)),
   );
-  if (!held.ok) {
-    const message = `${bareName(asked.name)}@${asked.version} did not take its task: ${held.fault}`;
+  if (!taken.ok) {
+    const message = `${bareName(asked.name)}@${asked.version} did not take its task: ${taken.fault}`;
     await abandon(watching);
     traceClose(session, identity, since, "failed", message);
     return failed(asked, message, child);

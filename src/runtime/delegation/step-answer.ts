@@ -10,7 +10,7 @@ import { redact, redactBytes } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { HeldDirectory } from "../tree/held.ts";
-import { call, type RpcReply } from "./a2a.ts";
+import { callDoor, type RpcReply } from "./a2a.ts";
 import { deliverTask, messageOf, pauseFor } from "./delivery.ts";
 import { identityOf } from "./identity.ts";
 import { quoteChild } from "./quoted.ts";
@@ -106,24 +106,24 @@ async function followTask(
 ): Promise<Seen | string | undefined> {
   const what = nameOf(asked);
   const { door, operatorToken: token, delegationId, name, secrets } = child;
-  const held = await deliverTask(
+  const taken = await deliverTask(
     { door, token, delegationId, name, secrets, task: asked.task, signal },
     clock,
   );
   if (signal.aborted) return undefined;
-  if (!held.ok) return { kind: "failed", text: `${what} did not take its task: ${held.fault}` };
+  if (!taken.ok) return { kind: "failed", text: `${what} did not take its task: ${taken.fault}` };
   const get = {
     door,
     id: delegationId,
     method: "GetTask",
-    params: { id: held.value },
+    params: { id: taken.value },
     token,
     secrets,
     signal,
   };
   let last: string | undefined;
   while (!signal.aborted) {
-    const reply = await call({ ...get, maxAnswerBytes: MAX_TASK_BYTES }, clock);
+    const reply = await callDoor({ ...get, maxAnswerBytes: MAX_TASK_BYTES }, clock);
     if (reply.kind === "failed" && reply.tooLong) {
       return { kind: "failed", text: `${what} could not be asked for its answer: ${reply.reason}` };
     }

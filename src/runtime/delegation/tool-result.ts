@@ -20,7 +20,7 @@ export function refused(sentence: string): DelegateTaskResult {
 /** The child runs and holds its task. */
 export function started(child: LaunchedChild): DelegateTaskResult {
   const { delegationId, sessionId, workdir } = child;
-  const text = call(child, delegationId, sessionId, { status: "started", child_workdir: workdir.path });
+  const text = toModel(child, delegationId, sessionId, { status: "started", child_workdir: workdir.path });
   return { kind: "started", text };
 }
 
@@ -31,10 +31,15 @@ export function failed(
   { delegationId = "", sessionId = "" }: { readonly delegationId?: string; readonly sessionId?: string } = {},
 ): DelegateTaskResult {
   const output = cutText(why, MAX_OUTPUT_BYTES - Buffer.byteLength(CUT_MARK));
-  return { kind: "failed", text: call(asked, delegationId, sessionId, { status: "failed", output }) };
+  return { kind: "failed", text: toModel(asked, delegationId, sessionId, { status: "failed", output }) };
 }
 
-function call({ name, version }: Coordinates, delegationId: string, sessionId: string, end: object): string {
+function toModel(
+  { name, version }: Coordinates,
+  delegationId: string,
+  sessionId: string,
+  end: object,
+): string {
   const capsule = bareName(name);
   return JSON.stringify({ delegation_id: delegationId, session_id: sessionId, capsule, version, ...end });
 }

@@ -1,5 +1,5 @@
 /**
- * The states of a delegation from the moment its child holds its task, and what each event makes of them (roost-api,
+ * The states of a delegation from the moment its child has its task, and what each event makes of them (roost-api,
  * "Bounds" and "How the outcome arrives"). Nothing is done here: what is to be done is given back, and its end comes as
  * an event of its own.
  */
@@ -116,7 +116,7 @@ function endReported(record: CompletionRecord): Step {
 function afterItsEnd(cause: EndingCause, { left }: WatchEvent): Step {
   switch (cause.by) {
     case "report":
-      return over(reported(cause.record, left));
+      return over(asReported(cause.record, left));
     case "task":
     case "backstop":
       return over({ kind: "terminated", by: cause.by, reason: cause.reason });
@@ -128,7 +128,7 @@ function afterItsEnd(cause: EndingCause, { left }: WatchEvent): Step {
 }
 
 /** A child that was still there may have spoilt the record that it had left: it is to be written again. */
-function reported(record: CompletionRecord, left: CompletionRecord | undefined): DelegationEnd {
+function asReported(record: CompletionRecord, left: CompletionRecord | undefined): DelegationEnd {
   return { kind: "reported", record: left ?? { ...record, delivered: false } };
 }
 
@@ -140,7 +140,8 @@ function explained({ reason }: { readonly reason?: string }, how: string): Deleg
 
 /** Nothing of the above came to an end. */
 function atBackstop(state: WatchState, reason: string, left: CompletionRecord | undefined): Step {
-  if (state.kind === "ending" && state.cause.by === "report") return over(reported(state.cause.record, left));
+  if (state.kind === "ending" && state.cause.by === "report")
+    return over(asReported(state.cause.record, left));
   const cause: EndingCause = { by: "backstop", reason };
   return { state: { kind: "ending", cause }, effects: ["refuse-completions", "end-child-in-time"] };
 }

@@ -1,4 +1,4 @@
-/** One delegation from the moment its child holds its task to its close: watched, ended where it must be, reported once. */
+/** One delegation from the moment its child has its task to its close: watched, ended where it must be, reported once. */
 
 import { within } from "../clock.ts";
 import { GRACE_MS } from "../launch/ending.ts";

@@ -1,4 +1,4 @@
-/** A child that holds its task, or is to be given it: how long it may run, what it has recorded, how it ended. */
+/** A child that has its task, or is to be given it: how long it may run, what it has recorded, how it ended. */
 
 import { endAll } from "../launch/ending.ts";
 import { describeExit } from "../launch/exit-status.ts";

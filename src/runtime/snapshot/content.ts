@@ -86,8 +86,8 @@ export function cloneWhole(
   // The clone has the mode of its original, which may keep its own user out.
   const readable = setModeAt(to, name, WHILE_WRITTEN);
   const opened = readable.ok ? openForReadingAt(to, name) : readable;
-  const held = opened.ok ? statusOf(opened.value) : opened;
-  if (opened.ok && held.ok && held.value.size === status.size) return opened;
+  const now = opened.ok ? statusOf(opened.value) : opened;
+  if (opened.ok && now.ok && now.value.size === status.size) return opened;
   if (opened.ok) close(opened.value);
   removeAt(to, name);
   return fault("ESTALE");

@@ -3,7 +3,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { Elysia } from "elysia";
-import { call, userMessage } from "../../../src/runtime/delegation/a2a.ts";
+import { callDoor, userMessage } from "../../../src/runtime/delegation/a2a.ts";
 import {
   completionPlugin,
   createCompletionDoor,
@@ -59,7 +59,7 @@ test("a child's door takes no task from a web page, though it asks for no token"
     expect(answer.body).toStartWith('{"error":"refused before it was read: this door answers only requests');
   }
   const asked = { door: child.door, id: "1", method: "SendMessage" };
-  expect(await call({ ...asked, params: userMessage("msg_1", "its own") }, systemClock)).toMatchObject({
+  expect(await callDoor({ ...asked, params: userMessage("msg_1", "its own") }, systemClock)).toMatchObject({
     kind: "result",
     result: { task: { status: { state: "TASK_STATE_WORKING" } } },
   });

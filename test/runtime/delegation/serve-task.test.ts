@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { call, userMessage } from "../../../src/runtime/delegation/a2a.ts";
+import { callDoor, userMessage } from "../../../src/runtime/delegation/a2a.ts";
 import { deliverTask } from "../../../src/runtime/delegation/delivery.ts";
 import {
   type DoorUrl,
@@ -30,7 +30,7 @@ interface Serving {
 
 /** A request of somebody who has the token. */
 function ask({ door, token }: Serving, method: string, params: object) {
-  return call({ door, id: "1", method, params, token }, systemClock);
+  return callDoor({ door, id: "1", method, params, token }, systemClock);
 }
 
 async function stateOf(serving: Serving, id: string): Promise<unknown> {

@@ -3,7 +3,7 @@
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { call, userMessage } from "../../../src/runtime/delegation/a2a.ts";
+import { callDoor, userMessage } from "../../../src/runtime/delegation/a2a.ts";
 import { endAll, launch, systemClock } from "../../../src/runtime/index.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
@@ -25,7 +25,7 @@ async function worker(task: string | undefined, { mode = "exit" } = {}) {
   if (!child.door || !child.records.ok) throw new Error("no door or no records");
   const { door } = child;
   const ask = async (method: string, params: object) => {
-    const reply = await call({ door, id: "1", method, params }, systemClock);
+    const reply = await callDoor({ door, id: "1", method, params }, systemClock);
     if (reply.kind !== "result") throw new Error(JSON.stringify(reply));
     return reply.result as { task: { id: string }; status: { state: string } };
   };
