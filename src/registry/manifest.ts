@@ -1,7 +1,7 @@
 /**
- * What a referee needs of `murmur.yaml`: the name and every declaration that an envelope axis compares.
+ * What the referee needs from `murmur.yaml`: the name and every declaration that an envelope axis compares.
  *
- * Nothing is looked up and nothing is expanded: `${VAR}` is text, and the environment is never read.
+ * Nothing is expanded: `${VAR}` is plain text, and the environment is never read.
  */
 
 import { atOnce, inSlices } from "../slices.ts";
@@ -22,7 +22,7 @@ export interface Manifest {
   /** `undefined`: the whole workdir. */
   readonly filesystemScope: string | undefined;
   readonly workdirExec: boolean;
-  /** Stores that its artifacts open, a bare `state:` already named after the manifest. */
+  /** Stores that its artifacts open. A bare `state:` already has the manifest's name here. */
   readonly stateStores: readonly string[];
   readonly installSkill: readonly string[];
   readonly installTool: readonly string[];
@@ -32,7 +32,7 @@ export interface Manifest {
 /** The longest manifest that is read, in bytes. */
 export const MAX_MANIFEST_BYTES = 256 * 1024;
 
-/** The longest entry of a list of texts, in bytes of UTF-8: each of them is compared with others. */
+/** The longest entry of a list of texts, in bytes of UTF-8. It is limited because entries are compared with each other. */
 const MAX_ENTRY_BYTES = 4096;
 /** Entries decoded between two pauses. */
 const ENTRIES_A_STEP = 256;
@@ -63,7 +63,7 @@ function* readingInSteps(source: string): Generator<void, ManifestReading> {
 }
 
 /**
- * Reads `source` as a mapping and hands it to `decode`, whose faults come back as a sentence. For decoders of other
+ * Reads `source` as a mapping and passes it to `decode`. Faults are returned as a sentence. For decoders of other
  * keys of the same file.
  */
 export function decodeManifest<T extends object>(
@@ -139,8 +139,8 @@ const BOOLEANS = new Map([
 ]);
 
 /**
- * One mapping of the manifest and where it stands. Each reader gives a key the type it wants; a value of another
- * type is an error that names the key.
+ * One mapping of the manifest, and its path. Each method reads a key as one type; a value of another type is an error
+ * that names the key.
  */
 export class Block {
   constructor(
@@ -152,7 +152,7 @@ export class Block {
     return this.where === "" ? key : `${this.where}.${key}`;
   }
 
-  /** Whether the key is there with a value: `state: {}` is, `state:` and `state: null` are not. */
+  /** Whether the key has a value: `state: {}` is, `state:` and `state: null` are not. */
   declares(key: string): boolean {
     return !isAbsent(this.tree.entries.get(key));
   }
@@ -174,12 +174,12 @@ export class Block {
     });
   }
 
-  /** The list of texts under `key`, each as it is written and none over `MAX_ENTRY_BYTES`. */
+  /** The list of texts under `key`, as written, each at most `MAX_ENTRY_BYTES` long. */
   texts(key: string): string[] {
     return atOnce(this.textsInSteps(key));
   }
 
-  /** The same, with a place to pause after every few entries. */
+  /** The same, with a pause after every few entries. */
   *textsInSteps(key: string): Generator<void, string[]> {
     const texts: string[] = [];
     for (const item of this.#list(key)) {
@@ -193,7 +193,7 @@ export class Block {
     return texts;
   }
 
-  /** A text that must be there and not be blank. */
+  /** A text that must be present and not blank. */
   requiredText(key: string): string {
     const value = this.tree.entries.get(key);
     if (value === undefined) throw new Error(`${this.path(key)}: is required`);
@@ -202,7 +202,7 @@ export class Block {
     return ownText(value.text);
   }
 
-  /** An optional text without the white space around it; blank is absent. */
+  /** An optional text, trimmed; a blank one counts as absent. */
   trimmedText(key: string): string | undefined {
     const value = this.tree.entries.get(key);
     if (value === undefined || isAbsent(value)) return undefined;
@@ -219,7 +219,7 @@ export class Block {
     return meant;
   }
 
-  /** A list is empty where nothing is written after its key; `null` is something, and no list. */
+  /** A list is empty if nothing is written after its key. `null` is a value, and not a list. */
   #list(key: string): readonly YamlTree[] {
     const value = this.tree.entries.get(key);
     if (value === undefined || (value.kind === "text" && value.plain && value.text === "")) return [];
@@ -230,13 +230,13 @@ export class Block {
 
 const NO_ENTRIES: YamlMap = { kind: "map", entries: new Map() };
 
-/** The text in memory of its own: a part of a string keeps the whole string, here the file, for as long as it is kept. */
+/** A copy of the text. A part of a string keeps the whole string in memory, here the whole file. */
 function ownText(text: string): string {
   return Buffer.from(text).toString();
 }
 
 function isOverlong(text: string): boolean {
-  // Three bytes are the most that one of a string's units takes.
+  // A character of a string takes at most three bytes. Multiplying first saves most measurements.
   return text.length * 3 > MAX_ENTRY_BYTES && Buffer.byteLength(text) > MAX_ENTRY_BYTES;
 }
 

@@ -1,8 +1,8 @@
-/** What a registry remembers for one kind of caller: so many artifacts, those that were asked for last. */
+/** What a registry remembers for one kind of caller: a limited number of artifacts, the most recently used ones. */
 
 import type { Sighting } from "./file-stamp.ts";
 
-/** What is known of a coordinate as long as its files stand as they were seen. */
+/** What is known about a coordinate. Valid as long as its files do not change. */
 export type Entry<Resolution> = { readonly seen: readonly Sighting[] } & (
   | { readonly state: "being read"; readonly result: Promise<Resolution> }
   | { readonly state: "known"; readonly resolution: Resolution }
@@ -20,7 +20,7 @@ export class Memory<Resolution> {
     return this.#entries.get(key);
   }
 
-  /** Keeps it as the one asked for last. */
+  /** Keeps the entry, as the most recently used one. */
   keep(key: string, entry: Entry<Resolution>): void {
     this.#entries.delete(key);
     this.#entries.set(key, entry);
@@ -31,7 +31,7 @@ export class Memory<Resolution> {
     }
   }
 
-  /** Forgets the entry, unless another has taken its place. */
+  /** Forgets the entry, unless another has replaced it. */
   forget(key: string, entry: Entry<Resolution>): void {
     if (this.#entries.get(key) === entry) this.#entries.delete(key);
   }
