@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz:yaml`: whether a manifest has one reading. Whatever the daemon reads must be, in libyaml's reading, the
- * same tree. Needs Debian's `python3-yaml`; the default run takes some ten minutes.
+ * `npm run fuzz:yaml`: checks that a manifest has only one meaning. libyaml must read every document that the daemon reads,
+ * and give the same tree. Needs Debian's `python3-yaml`. The default run takes about ten minutes.
  */
 
 import { parseArgs } from "node:util";
@@ -52,7 +52,7 @@ function readOptions(): Options {
   };
 }
 
-/** What is compared, one after the other. */
+/** The runs, one after the other. */
 function* runs({
   documents: count,
   exhaustive,
@@ -83,7 +83,7 @@ function show({ examples }: Findings, most = examples.length): void {
   }
 }
 
-/** How many differences there were. */
+/** Returns how many differences there were. */
 async function compareWithLibyaml(options: Options, libyaml: PythonReader): Promise<number> {
   await using pyyaml = new PythonReader("python");
   const others = [

@@ -1,12 +1,12 @@
 /**
- * Checks a Mach-O executable's embedded signature the way a loader would: from the file alone, with nothing shared with
- * the code that signs. What macOS refuses at launch must come out here as a fault.
+ * Checks a Mach-O executable's embedded signature as a loader would: from the file alone, without sharing code with the
+ * signer. Everything that macOS refuses at launch must be reported here as a fault.
  *
  * Source: `cs_blobs.h` and `ubc_subr.c` of Apple's XNU, `<mach-o/loader.h>`.
  */
 import { readEntitlements } from "./entitlements-reader.ts";
 
-/** What the signature says, and whether the file bears it out. */
+/** What the signature says, and whether the file agrees. */
 export type SignatureReport = {
   readonly identifier: string;
   /** The signer's team; empty for an ad-hoc signature. */
@@ -16,12 +16,12 @@ export type SignatureReport = {
   readonly pageSize: number;
   /** File offset where the signed content ends. */
   readonly codeLimit: number;
-  /** Page hashes as lowercase hex, as the code directory has them. */
+  /** Page hashes from the code directory, in lowercase hex. */
   readonly pageHashes: readonly string[];
   readonly executableSegment: { readonly base: number; readonly limit: number; readonly flags: number };
   /** Boolean entitlements that are true. */
   readonly entitlements: readonly string[];
-  /** One sentence for everything that is wrong; empty for a sound signature. */
+  /** One sentence for each fault; empty for a valid signature. */
   readonly faults: readonly string[];
 };
 
@@ -31,7 +31,7 @@ export type SignatureExpectation = Pick<
   "identifier" | "team" | "version" | "flags" | "pageSize" | "entitlements"
 >;
 
-/** Everything that is wrong with the signature in itself, and everything that is not as expected. */
+/** All faults of the signature itself, and all differences from what is expected. */
 export function faultsAgainst(report: SignatureReport, expected: SignatureExpectation): readonly string[] {
   const faults = [...report.faults];
   for (const key of ["identifier", "team", "version", "flags", "pageSize"] as const) {
@@ -46,9 +46,9 @@ export function faultsAgainst(report: SignatureReport, expected: SignatureExpect
 type Range = { readonly from: number; readonly to: number };
 
 /**
- * Reads and checks the signature of a 64-bit executable. A file too broken to report on gives one fault alone.
+ * Reads and checks the signature of a 64-bit executable.
  *
- * @returns the report, or a sentence where there is no signature to report on
+ * @returns the report, or one sentence if there is no signature or it cannot be read
  */
 export function verifyMachO(file: Uint8Array): SignatureReport | string {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
@@ -161,7 +161,7 @@ function checkSignature(file: Uint8Array, view: DataView, commands: Commands): S
   };
 }
 
-/** The signature ends `__LINKEDIT`, and `__LINKEDIT` the file; memory must hold what the file has. */
+/** The signature must end `__LINKEDIT`, and `__LINKEDIT` the file; no segment may be larger in the file than in memory. */
 function* segmentFaults(fileLength: number, { segments, signature }: Commands): Generator<string> {
   const linkedit = segments.get("__LINKEDIT");
   if (linkedit === undefined) {
@@ -184,7 +184,7 @@ function* segmentFaults(fileLength: number, { segments, signature }: Commands): 
   }
 }
 
-/** Slot number to the bytes of its blob. */
+/** The blobs' bytes by slot number. */
 function readSuperBlob(view: DataView, signature: Range): ReadonlyMap<number, Range> | string {
   if (view.getUint32(signature.from) !== 0xfade0cc0) return "the signature is no super blob";
   const end = signature.from + view.getUint32(signature.from + 4);
@@ -203,7 +203,7 @@ function readSuperBlob(view: DataView, signature: Range): ReadonlyMap<number, Ra
   return slots;
 }
 
-/** Every attached blob is of its kind and hashed by its special slot; a slot without a blob is zero. */
+/** Every attached blob must be of its kind and match the hash in its special slot. A slot without a blob is zero. */
 function* attachmentFaults(
   file: Uint8Array,
   view: DataView,
