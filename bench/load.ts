@@ -17,7 +17,7 @@ export interface LoadOptions {
   readonly expect: number;
   /** Called with the body of every answer, if given. */
   readonly onAnswer?: (connection: number, body: string) => void;
-  /** Whether each request opens a connection of its own. */
+  /** Whether each request opens a new connection. */
   readonly reconnect?: boolean;
   /** No request is sent after this many milliseconds. */
   readonly forMs?: number;

@@ -64,7 +64,7 @@ if (import.meta.main) {
       found.push({ what: next.what, ...(await measureWorst(host, server, prober, next)) });
     }
     found.sort((one, other) => other.waited - one.waited);
-    process.stdout.write(`${found.length} cases, seed ${seed}; others waited at most\n`);
+    process.stdout.write(`${found.length} cases, seed ${seed}; longest waits of others\n`);
     for (const { what, waited, status } of found.slice(0, 10))
       process.stdout.write(`${waited.toFixed(1).padStart(8)} ms  ${status}  ${what}\n`);
     process.exitCode = (found[0]?.waited ?? 0) > OTHERS_WAIT_MS ? 1 : 0;

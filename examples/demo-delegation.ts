@@ -31,7 +31,7 @@ export async function playDelegation(directory: string, say: (line?: string) => 
     for (const file of readdirSync(child)) say(`  ${shorten(join(child, file))}`);
     say(`\n  plan.md: ${quote(join(child, "plan.md"))}`);
   }
-  say("\nThe lead's folder, which nobody has touched:\n");
+  say("\nThe lead's folder, which has not changed:\n");
   for (const file of readdirSync(project)) say(`  ${shorten(join(project, file))}`);
   say(`\n  plan.md: ${quote(join(project, "plan.md"))}`);
 }

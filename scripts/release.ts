@@ -222,6 +222,6 @@ const released = await main(process.argv.slice(2));
 if (released.ok) {
   process.stdout.write(`${place}: ${(await readdir(PLACE)).sort().join(" ")}\n`);
 } else {
-  process.stderr.write(`release: ${released.fault}\nrelease: ${place} is as it was before\n`);
+  process.stderr.write(`release: ${released.fault}\nrelease: ${place} is unchanged\n`);
 }
 process.exit(released.ok ? 0 : 1);

@@ -32,7 +32,7 @@ export function inSlices<T>(work: Generator<void, T>): T | Promise<T> {
   });
 }
 
-/** Runs a generator to its end in one go: for work that is known to be short, or that nobody waits for. */
+/** Runs a generator to its end in one go: for work that is short, or that delays nothing else. */
 export function atOnce<T>(work: Generator<void, T>): T {
   for (;;) {
     const step = work.next();

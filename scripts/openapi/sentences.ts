@@ -214,12 +214,12 @@ function escapeRegExp(text: string): string {
 
 function name(text: string) {
   const parsed = parseArtifactName(text);
-  if (!parsed) throw new Error(`${text} is no capsule name`);
+  if (!parsed) throw new Error(`${text} is not a capsule name`);
   return parsed;
 }
 
 function version(text: string) {
   const parsed = parseArtifactVersion(text);
-  if (!parsed) throw new Error(`${text} is no version`);
+  if (!parsed) throw new Error(`${text} is not a version`);
   return parsed;
 }

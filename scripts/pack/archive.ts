@@ -27,6 +27,6 @@ function filesBeneath(folder: string): string[] {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return filesBeneath(path);
       if (entry.isFile()) return [path];
-      throw new Error(`${path} is neither a file nor a folder: put a copy of what it stands for there`);
+      throw new Error(`${path} is neither a file nor a folder: replace it by a copy of what it points to`);
     });
 }

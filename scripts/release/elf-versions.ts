@@ -132,7 +132,7 @@ export function checkGlibc(
     if (!version.startsWith("GLIBC_")) continue;
     const numbers = /^GLIBC_(\d+)\.(\d+)(?:\.(\d+))?$/.exec(version);
     // Names such as GLIBC_ABI_DT_RELR stand for a feature of a newer loader, GLIBC_PRIVATE for one exact build.
-    if (numbers === null) return failure(`${library} must provide ${version}, which is no plain version`);
+    if (numbers === null) return failure(`${library} must provide ${version}, which is not a plain version`);
     const rank = rankOf(Number(numbers[1]), Number(numbers[2]), Number(numbers[3] ?? 0));
     if (rank > rankOf(...ceiling, 0)) {
       return failure(`${library} must provide ${version}, and ${limit} is the newest that is promised`);
@@ -140,7 +140,7 @@ export function checkGlibc(
     if (newest === undefined || rank > newest.rank) newest = { version, rank };
   }
   // These runtimes link glibc dynamically, so a file without a version was not read correctly.
-  return newest === undefined ? failure("the file names no GLIBC version at all") : success(newest.version);
+  return newest === undefined ? failure("the file does not name any GLIBC version") : success(newest.version);
 }
 
 function rankOf(major: number, minor: number, patch: number): number {

@@ -12,7 +12,7 @@ export function readEntitlements(
   der: Uint8Array | undefined,
 ): readonly string[] | string {
   if (plist === undefined && der === undefined) return [];
-  if (plist === undefined || der === undefined) return "the entitlements stand in one encoding only";
+  if (plist === undefined || der === undefined) return "the entitlements are in one encoding only";
   const listed = readPlist(new TextDecoder().decode(plist));
   const encoded = readDer(der);
   if (listed === undefined) return "the entitlements' property list holds more than keys that are true";

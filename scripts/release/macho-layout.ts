@@ -51,7 +51,7 @@ export function readMachOLayout(file: Buffer): Outcome<MachOLayout> {
     const command = at + 8 <= end ? file.readUInt32LE(at) : 0;
     const size = at + 8 <= end ? file.readUInt32LE(at + 4) : 0;
     if (size < (SMALLEST.get(command) ?? 8) || at + size > end) {
-      return failure("a load command does not fit where it stands");
+      return failure("a load command is too short or too long");
     }
     if (command === LC_SEGMENT_64) segments.push(readSegment(file, at));
     if (command === LC_CODE_SIGNATURE) signatures.push(at);
@@ -92,7 +92,7 @@ function locate(
     return failure("the old signature, __LINKEDIT and the file do not end at the same byte");
   }
   if (contentEnd < linkedit.offset || contentEnd % 16 !== 0) {
-    return failure("the old signature does not stand in __LINKEDIT, at a multiple of 16");
+    return failure("the old signature is not in __LINKEDIT at a multiple of 16");
   }
   return success({
     signatureCommand,

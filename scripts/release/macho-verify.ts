@@ -68,7 +68,7 @@ type Commands = {
 };
 
 function readCommands(view: DataView): Commands | string {
-  if (view.getUint32(0, true) !== 0xfeedfacf) return "the file is no 64-bit Mach-O file";
+  if (view.getUint32(0, true) !== 0xfeedfacf) return "the file is not a 64-bit Mach-O file";
   const segments = new Map<string, { file: Range; memory: Range }>();
   let signature: Range | undefined;
   const end = 32 + view.getUint32(20, true);
@@ -109,7 +109,7 @@ function checkSignature(file: Uint8Array, view: DataView, commands: Commands): S
   const pages = field(28);
   const codeLimit = field(32);
   const pageSize = 2 ** view.getUint8(at + 39);
-  if (view.getUint8(at + 36) !== 32 || view.getUint8(at + 37) !== 2) return "the hashes are no SHA-256";
+  if (view.getUint8(at + 36) !== 32 || view.getUint8(at + 37) !== 2) return "the hashes are not SHA-256";
   if (version < 0x20400) return "the code directory is too old to name its executable segment";
   if (hashes - special * 32 < at || hashes + pages * 32 > directory.to) {
     return "the hashes do not fit the code directory";
@@ -177,7 +177,7 @@ function* segmentFaults(fileLength: number, { segments, signature }: Commands): 
   const ordered = [...segments].sort(([, a], [, b]) => a.memory.from - b.memory.from);
   let previous = 0;
   for (const [name, { file, memory }] of ordered) {
-    if (file.to > fileLength) yield `${name} ends behind the file`;
+    if (file.to > fileLength) yield `${name} ends after the end of the file`;
     if (memory.from < previous) yield `${name} overlaps the segment before it`;
     if (memory.to - memory.from < file.to - file.from) yield `${name} is smaller in memory than in the file`;
     previous = memory.to;
@@ -186,7 +186,7 @@ function* segmentFaults(fileLength: number, { segments, signature }: Commands): 
 
 /** The blobs' bytes by slot number. */
 function readSuperBlob(view: DataView, signature: Range): ReadonlyMap<number, Range> | string {
-  if (view.getUint32(signature.from) !== 0xfade0cc0) return "the signature is no super blob";
+  if (view.getUint32(signature.from) !== 0xfade0cc0) return "the signature is not a super blob";
   const end = signature.from + view.getUint32(signature.from + 4);
   if (end > signature.to) return "the super blob is longer than its load command says";
   const slots = new Map<number, Range>();
@@ -196,7 +196,7 @@ function readSuperBlob(view: DataView, signature: Range): ReadonlyMap<number, Ra
     const start = signature.from + view.getUint32(entry + 4);
     const range = rangeAt(start, view.getUint32(start + 4));
     if (start < free || range.to > end) return "a blob overlaps another, or runs past the super blob";
-    if (slots.has(view.getUint32(entry))) return "two blobs stand in one slot";
+    if (slots.has(view.getUint32(entry))) return "two blobs are in one slot";
     slots.set(view.getUint32(entry), range);
     free = range.to;
   }
@@ -224,8 +224,7 @@ function* attachmentFaults(
   for (let slot = 1; slot <= special; slot++) {
     const range = slots.get(slot);
     const expected = range === undefined ? "0".repeat(64) : sha256Hex(file.subarray(range.from, range.to));
-    if (hex(file, hashes - slot * 32) !== expected)
-      yield `the hash of slot ${slot} does not match what stands there`;
+    if (hex(file, hashes - slot * 32) !== expected) yield `the hash of slot ${slot} does not match its blob`;
   }
 }
 

@@ -40,7 +40,7 @@ export function refuse(refusal: Refusal): { readonly ok: false; readonly refusal
   return { ok: false, refusal };
 }
 
-/** The figure the machine ceiling limits: what this daemon admitted, plus what it found at startup and still runs. */
+/** The figure the machine ceiling limits: what this daemon admitted, plus what it found at startup and is still running. */
 export function liveCapsules({ sessions, census }: Context): number {
   return sessions.live + census.count();
 }

@@ -42,7 +42,7 @@ export function register(
   return admit(context, registration, resolution);
 }
 
-/** Who asks for the reading: a good approval goes first. It is verified again, and spent, once the artifact is known. */
+/** The lane in which the artifact is read: a good approval goes first. It is verified again, and spent, once the artifact is known. */
 function askerOf({ authority, wall }: Context, { approval, coordinates }: Registration): Asker {
   if (approval === undefined) return "listed";
   const granted = authority.verifyApproval(approval);

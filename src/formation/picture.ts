@@ -12,7 +12,7 @@ export interface Arrow {
   readonly from: string;
   readonly to: string;
   readonly granted: boolean;
-  /** Why not; empty where it is granted. */
+  /** Why it is not granted; empty if it is. */
   readonly label: string;
 }
 

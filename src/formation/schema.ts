@@ -22,7 +22,7 @@ const ExceededAxis = Type.Object(
     entries: Type.Array(Type.String(), {
       minItems: 1,
       description:
-        "Every declaration of the child that its parent does not cover; an empty scope is no scope",
+        "Every declaration of the child that its parent does not cover; an empty text means no scope",
     }),
     error: Type.String({ description: "What the daemon would answer if this axis were the first" }),
   },
@@ -45,7 +45,7 @@ const Granted = edge({
   version,
   verdict: Type.Literal("granted"),
   sha256: Sha256,
-  closes_cycle: Type.Boolean({ description: "The child stands at this place of the tree or above it" }),
+  closes_cycle: Type.Boolean({ description: "The child is at this place of the tree or above it" }),
 });
 const Refused = edge({
   version,
@@ -118,7 +118,7 @@ const Summary = Type.Object(
     absent: Count("Listed names of which the registry holds no version, or that no request can name"),
     refused_by_bound: Type.Union(
       [Type.Literal("depth"), Type.Literal("machine-ceiling"), Type.Literal("concurrency"), Type.Null()],
-      { description: "The bound that refuses the root its every child, whatever the manifests say" },
+      { description: "The bound that refuses every child of the root, whatever the manifests declare" },
     ),
     deepest_chain: Type.Object(
       {

@@ -10,7 +10,7 @@ export class RateLimit {
   /**
    * @param limit how many are let through in a second
    * @param tell gets the number held back, at most once a second
-   * @param after runs an action after so many milliseconds
+   * @param after runs an action after a number of milliseconds
    */
   constructor(
     readonly limit: number,

@@ -5,7 +5,7 @@
  * lanes of callers. Each has its own queue and its own memory, so one lane cannot delay another or push out its results.
  */
 
-/** Who asks: with a token that verifies; without an approval, by a name in `--spawn-allow`; anybody else. */
+/** The kind of caller: its token verifies; it has no approval but a name in `--spawn-allow`; any other. */
 export type Asker = "verified" | "listed" | "other";
 
 /** The three, in order of priority. */

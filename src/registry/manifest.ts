@@ -157,7 +157,7 @@ export class Block {
     return !isAbsent(this.tree.entries.get(key));
   }
 
-  /** The mapping under `key`; an empty one where it is absent. */
+  /** The mapping under `key`; an empty one if the key is absent. */
   block(key: string): Block {
     const value = this.tree.entries.get(key);
     if (value === undefined || isAbsent(value)) return new Block(this.path(key), NO_ENTRIES);
@@ -210,7 +210,7 @@ export class Block {
     return ownText(value.text.trim()) || undefined;
   }
 
-  /** `true` or `false`, written plain; `false` where the key is absent. */
+  /** `true` or `false`, unquoted; `false` if the key is absent. */
   boolean(key: string): boolean {
     const value = this.tree.entries.get(key);
     if (value === undefined) return false;

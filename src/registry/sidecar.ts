@@ -1,4 +1,4 @@
-/** The `.sha256` beside an artifact: the hash that its bytes must have. */
+/** The `.sha256` file of an artifact: the hash that its bytes must have. */
 
 import { fstatSync, readSync } from "node:fs";
 import { describeOsError } from "../os-error.ts";

@@ -80,7 +80,7 @@ function readLine(cursor: Cursor, indentation: number): string {
   return line;
 }
 
-/** Joins lines by spaces. An empty line stands for a break, and lines that begin with white space keep theirs. */
+/** Joins lines by spaces. An empty line becomes a line break, and lines that begin with white space keep their breaks. */
 function* fold(lines: readonly string[]): Generator<void, string> {
   let text = "";
   let previous: string | undefined;

@@ -22,7 +22,7 @@ interface OpenList {
   readonly kind: "list";
   readonly column: number;
   readonly items: YamlTree[];
-  /** Line of the last dash while nothing stands behind or below it, else 0. */
+  /** Line of the last dash until its value is found, then 0. */
   waiting: number;
 }
 interface OpenMap {
@@ -31,7 +31,7 @@ interface OpenMap {
   readonly entries: Map<string, YamlTree>;
   /** The last key. */
   key: string;
-  /** Line of the last key while nothing stands behind or below it, else 0. */
+  /** Line of the last key until its value is found, then 0. */
   waiting: number;
 }
 

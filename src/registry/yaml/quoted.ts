@@ -25,7 +25,7 @@ export function readQuoted(cursor: Cursor): string {
       const piece = cursor.text.slice(from, cursor.at);
       cursor.at++;
       if (quote === DOUBLE_QUOTE || cursor.code() !== SINGLE_QUOTE) return read + piece;
-      // Two single quotes stand for one: the second of them begins the next piece.
+      // Two single quotes mean one. The second of them begins the next piece.
       read += piece;
       from = cursor.at;
     } else if (code === BACKSLASH && quote === DOUBLE_QUOTE) {
