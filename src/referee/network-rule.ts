@@ -18,6 +18,8 @@ const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 
 /** The entry as a rule, or `undefined` if it is unreadable: then it is never covered, and covers nothing. */
 export function parseNetworkRule(entry: string): NetworkRule | undefined {
+  // JavaScript trims U+FEFF as white space, but the launcher does not.
+  if (entry.includes("\ufeff")) return undefined;
   const [, prefix, authority, digits] = ENTRY.exec(entry.trim()) ?? [];
   if (authority === undefined) return undefined;
   const scheme = prefix?.toLowerCase();

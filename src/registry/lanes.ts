@@ -5,6 +5,8 @@
  * lanes of callers. Each has its own queue and its own memory, so one lane cannot delay another or push out its results.
  */
 
+import type { MemoryLimits } from "./memory.ts";
+
 /** The kind of caller: its token verifies; it has no approval but a name in `--spawn-allow`; any other. */
 export type Asker = "verified" | "listed" | "other";
 
@@ -16,14 +18,15 @@ interface LaneLimits {
   readonly atOnce: number;
   /** The most readings that wait. */
   readonly waiting: number;
-  /** The most artifacts remembered. The least recently used one is dropped first. */
-  readonly kept: number;
 }
 
-export const LANES: Readonly<Record<Asker, LaneLimits>> = {
-  verified: { atOnce: 4, waiting: Number.POSITIVE_INFINITY, kept: 256 },
-  listed: { atOnce: 1, waiting: 16, kept: 64 },
-  other: { atOnce: 1, waiting: 16, kept: 16 },
+const MIB = 1024 * 1024;
+
+/** The memories of all three take at most 190 MB, with the largest manifests made to need as much memory as possible. */
+export const LANES: Readonly<Record<Asker, LaneLimits & MemoryLimits>> = {
+  verified: { atOnce: 4, waiting: Number.POSITIVE_INFINITY, kept: 256, keptBytes: 2 * MIB },
+  listed: { atOnce: 1, waiting: 16, kept: 64, keptBytes: MIB },
+  other: { atOnce: 1, waiting: 16, kept: 16, keptBytes: MIB },
 };
 
 /** The most artifacts that are read at once. */

@@ -1,19 +1,31 @@
-/** What a registry remembers for one kind of caller: a limited number of artifacts, the most recently used ones. */
+/**
+ * What a registry remembers for one kind of caller: the most recently used artifacts, limited in number and in bytes of
+ * manifests. A manifest takes up to fifty times as much memory as its text, so limiting the number is not enough.
+ */
 
 import type { Sighting } from "./file-stamp.ts";
 
 /** What is known about a coordinate. Valid as long as its files do not change. */
 export type Entry<Resolution> = { readonly seen: readonly Sighting[] } & (
   | { readonly state: "being read"; readonly result: Promise<Resolution> }
-  | { readonly state: "known"; readonly resolution: Resolution }
+  /** `bytes`: the size of the manifest that the resolution was made from; 0 if nothing of it is kept. */
+  | { readonly state: "known"; readonly resolution: Resolution; readonly bytes: number }
 );
 
-export class Memory<Resolution> {
-  readonly #capacity: number;
-  readonly #entries = new Map<string, Entry<Resolution>>();
+export interface MemoryLimits {
+  /** The most artifacts remembered. The least recently used one is dropped first. */
+  readonly kept: number;
+  /** The most bytes that their manifests may have together. */
+  readonly keptBytes: number;
+}
 
-  constructor(capacity: number) {
-    this.#capacity = capacity;
+export class Memory<Resolution> {
+  readonly #limits: MemoryLimits;
+  readonly #entries = new Map<string, Entry<Resolution>>();
+  #bytes = 0;
+
+  constructor(limits: MemoryLimits) {
+    this.#limits = limits;
   }
 
   get(key: string): Entry<Resolution> | undefined {
@@ -22,17 +34,28 @@ export class Memory<Resolution> {
 
   /** Keeps the entry, as the most recently used one. */
   keep(key: string, entry: Entry<Resolution>): void {
-    this.#entries.delete(key);
+    this.#drop(key);
     this.#entries.set(key, entry);
-    if (this.#entries.size <= this.#capacity) return;
+    this.#bytes += bytesOf(entry);
     for (const oldest of this.#entries.keys()) {
-      this.#entries.delete(oldest);
-      break;
+      if (this.#entries.size <= this.#limits.kept && this.#bytes <= this.#limits.keptBytes) return;
+      this.#drop(oldest);
     }
   }
 
   /** Forgets the entry, unless another has replaced it. */
   forget(key: string, entry: Entry<Resolution>): void {
-    if (this.#entries.get(key) === entry) this.#entries.delete(key);
+    if (this.#entries.get(key) === entry) this.#drop(key);
   }
+
+  #drop(key: string): void {
+    const entry = this.#entries.get(key);
+    if (!entry) return;
+    this.#entries.delete(key);
+    this.#bytes -= bytesOf(entry);
+  }
+}
+
+function bytesOf(entry: Entry<unknown>): number {
+  return entry.state === "known" ? entry.bytes : 0;
 }

@@ -51,6 +51,8 @@ const READ_ATTEMPTS = 3;
 interface Verdict<Held> {
   readonly resolution: Resolution<Held>;
   readonly lasting: boolean;
+  /** Size of the manifest that it was made from, if anything of that is kept. */
+  readonly bytes?: number;
 }
 
 export class Registry<Held, Read = Manifest> {
@@ -66,7 +68,7 @@ export class Registry<Held, Read = Manifest> {
     this.#descriptors = options.descriptors ?? new SpareDescriptors(0);
     const { path, platform = platformName(), now = Date.now, capacity = LANES.verified.kept } = options;
     const kept = (asker: Asker) => (asker === "verified" ? capacity : LANES[asker].kept);
-    this.#memories = perAsker((asker) => new Memory(kept(asker)));
+    this.#memories = perAsker((asker) => new Memory({ ...LANES[asker], kept: kept(asker) }));
     this.#directory = { path, platform, now };
   }
 
@@ -109,9 +111,9 @@ export class Registry<Held, Read = Manifest> {
     const reading = this.#lanes[asker].run(() => this.#readUntilStill(coordinates, key, found.place));
     if (!reading) return registryFault(key, "busy; ask again");
     const result = reading.then(
-      ({ resolution, lasting, seen }) => {
+      ({ resolution, lasting, seen, bytes = 0 }) => {
         memory.forget(key, entry);
-        if (lasting) memory.keep(key, { state: "known", seen, resolution });
+        if (lasting) memory.keep(key, { state: "known", seen, resolution, bytes });
         return resolution;
       },
       (error: unknown) => {
@@ -132,9 +134,11 @@ export class Registry<Held, Read = Manifest> {
   ): Promise<Verdict<Held> & { readonly seen: readonly Sighting[] }> {
     let place = first;
     for (let attempt = 1; ; attempt++) {
-      const { resolution, lasting } = await this.#readOnce(key, place);
+      const verdict = await this.#readOnce(key, place);
       const { seen, seenAt, zip } = place;
-      if (isUnchanged(seen)) return { resolution, lasting: lasting && isSettled(seen, seenAt), seen };
+      if (isUnchanged(seen)) {
+        return { ...verdict, lasting: verdict.lasting && isSettled(seen, seenAt), seen };
+      }
       const again = locate(coordinates, this.#directory);
       const fault = again.ok ? `${zip}: changed while it was being read` : again.fault;
       if (!again.ok || attempt === READ_ATTEMPTS) {
@@ -166,7 +170,8 @@ export class Registry<Held, Read = Manifest> {
       return { resolution: { ok: false, message }, lasting: true };
     }
     const held = await this.#options.lower(manifest.manifest);
-    return { resolution: { ok: true, artifact: { sha256: reading.sha256, held } }, lasting: true };
+    const artifact = { sha256: reading.sha256, held };
+    return { resolution: { ok: true, artifact }, lasting: true, bytes: reading.manifestText.length };
   }
 
   #manifest(bytes: Uint8Array): ManifestReading<Read> | Promise<ManifestReading<Read>> {

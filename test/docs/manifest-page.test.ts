@@ -12,7 +12,7 @@ import { atOnce } from "../../src/slices.ts";
 import { blocksOf, documents, ROOT } from "../kit/documents.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const page = documents().find(({ path }) => path === "docs/manifest.md");
 if (!page) throw new Error("docs/manifest.md is not there");

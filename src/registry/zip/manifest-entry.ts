@@ -8,7 +8,6 @@
 import { MAX_MANIFEST_BYTES } from "../manifest.ts";
 import { ArchiveFault } from "./archive-fault.ts";
 import type { Entry } from "./directory.ts";
-import { describesSameData, type LocalHeader } from "./local-header.ts";
 
 /** Deflate adds only a few bytes to what it cannot shrink, so a longer stream is an attack. */
 const MAX_COMPRESSED_BYTES = 2 * MAX_MANIFEST_BYTES;
@@ -23,7 +22,7 @@ const DEFLATED = 8;
 const TOO_LARGE = `its murmur.yaml is larger than ${MAX_MANIFEST_BYTES / 1024} KiB`;
 
 /** @throws ArchiveFault unless the data is at most a few hundred KiB and all readers read it the same way */
-export function checkManifestEntry(entry: Entry, header: LocalHeader): void {
+export function checkManifestEntry(entry: Entry): void {
   if (!isFile(entry)) throw new ArchiveFault("its murmur.yaml is a directory or a link");
   if (entry.flags & ENCRYPTED) throw new ArchiveFault("its murmur.yaml is encrypted");
   if (entry.method !== STORED && entry.method !== DEFLATED) {
@@ -31,9 +30,6 @@ export function checkManifestEntry(entry: Entry, header: LocalHeader): void {
   }
   if (entry.uncompressedSize > MAX_MANIFEST_BYTES || entry.compressedSize > MAX_COMPRESSED_BYTES) {
     throw new ArchiveFault(TOO_LARGE);
-  }
-  if (!describesSameData(header, entry)) {
-    throw new ArchiveFault("the local header of its murmur.yaml differs from the directory");
   }
 }
 
