@@ -8,6 +8,7 @@
 import { type Pointer, ptr } from "bun:ffi";
 import { fault } from "../result.ts";
 import type { Posix } from "./errors.ts";
+import { MACOS } from "./platform.ts";
 
 /** One directory entry's name, as bytes. */
 export type Name = Uint8Array;
@@ -18,7 +19,7 @@ export const TOO_LONG: Posix<never> = fault("ENAMETOOLONG");
 /** Longest path, and longest target of a link, with the NUL after it. */
 export const PATH_BYTES = 4097;
 /** The directory that a path without a leading slash starts from: the process's own. */
-export const AT_FDCWD = process.platform === "darwin" ? -2 : -100;
+export const AT_FDCWD = MACOS ? -2 : -100;
 
 const SLASH = 0x2f;
 const encoder = new TextEncoder();

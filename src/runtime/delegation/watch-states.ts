@@ -23,7 +23,7 @@ export type EndingCause =
   | { readonly by: "report"; readonly record: CompletionRecord }
   | { readonly by: "task" | "deadline" | "backstop"; readonly reason: string };
 
-/** What happens. `left` is the child's own record as it stands at that moment, where one can be read. */
+/** What happens. `left` is the child's own record as it stands at that moment, where one can be read and it matters. */
 export type WatchEvent = { readonly left: CompletionRecord | undefined } & Happening;
 
 export type Happening =

@@ -62,7 +62,7 @@ async function endOf(watching: Watching, arrivals: Arrivals, asked: Promise<stri
   const happens = (happening: Happening) => {
     // Once it is over, its child's folders are let go: nothing is read there any more.
     if (state.kind === "over") return;
-    const step = next(state, { ...happening, left: recordOf(watching) });
+    const step = next(state, { ...happening, left: readsRecord(happening) ? recordOf(watching) : undefined });
     state = step.state;
     if (state.kind === "over") over.resolve(state.end);
     for (const effect of step.effects) perform(effect, watching, later).then(tell, over.reject);
@@ -88,6 +88,11 @@ async function endOf(watching: Watching, arrivals: Arrivals, asked: Promise<stri
   } finally {
     for (const stop of timers) stop();
   }
+}
+
+/** Anything on loopback can post completions, any number of them: none of them costs a look at the child's files. */
+function readsRecord({ kind }: Happening): boolean {
+  return kind !== "arrived" && kind !== "explained";
 }
 
 /** @returns what happened by it, where that does not come by `later` or is nothing */

@@ -142,6 +142,26 @@ describe("a child of which no record can be read", () => {
   });
 });
 
+test("however many completions are posted, nothing of the child's is read for one", async () => {
+  const played = playedTask();
+  const child = await played.start();
+  const { records } = child.launched;
+  let reads = 0;
+  Object.defineProperty(child.launched, "records", {
+    get() {
+      reads++;
+      return records;
+    },
+  });
+  for (let count = 0; count < 1_000; count++) played.post(child);
+  await turns();
+  expect(reads).toBe(0);
+  child.writes();
+  child.leave(CLEAN);
+  expect(await settled(played)).toContain("ended ok:");
+  expect(reads).toBeGreaterThan(0);
+});
+
 describe("a child that nothing ends", () => {
   test("keeps the outcome that it had reported", async () => {
     const played = playedTask();
