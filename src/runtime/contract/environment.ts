@@ -47,8 +47,9 @@ export function childEnvironment(known: ChildEnvironment): Record<string, string
   const put = (name: string, value: string | undefined) => {
     if (value !== undefined) environment[name] = value;
   };
+  const parentAllows = new Set(known.parentAllows);
   for (const name of known.childAllows) {
-    if (isRuntimes(name) || !known.parentAllows.includes(name)) continue;
+    if (isRuntimes(name) || !parentAllows.has(name)) continue;
     put(name, own(known.parent, name));
   }
   const runtimes: Record<RuntimeName, string | undefined> = {

@@ -33,8 +33,11 @@ export function neutralise(content: string): string {
 /** The marker's letters. Its hyphen and its slash are looked past, with whatever is drawn like them. */
 const LETTERS = "untrustedcontent";
 
-/** An invisible character as `printable` shows it: it is as little of the name as the character was. */
-const ESCAPED = /\\u[0-9a-fA-F]{4}/y;
+/**
+ * An invisible character as `printable` shows it: it is as little of the name as the character was. Not an opening: where
+ * many follow one another, each is looked at once and not from all of those before it.
+ */
+const ESCAPED = /\\u(?!003[cC])[0-9a-fA-F]{4}/y;
 
 /** Whether the text from `start` reads as the name of a marker; it is looked at up to the first character that does not. */
 function namesMarker(text: string, start: number, letters: (character: string) => string): boolean {
