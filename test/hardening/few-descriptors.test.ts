@@ -1,10 +1,10 @@
 /** With a handful of descriptors left, whatever is asked, the daemon answers those that it has and goes on. */
 
 import { expect, test } from "bun:test";
-import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
-import { until } from "../kit/until.ts";
 import { manifestOf, sharedFamily } from "../kit/family.ts";
 import { VERSION } from "../kit/host.ts";
+import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
+import { until } from "../kit/until.ts";
 
 const HEALTH = requestBytes({ path: "/health" });
 const LIMIT = 64;

@@ -3,11 +3,11 @@
 import { beforeAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
+import { manifestOf, sharedFamily } from "../kit/family.ts";
+import { shared } from "../kit/shared.ts";
 import { until } from "../kit/until.ts";
 import { STORED, zipBytes } from "../kit/zip-bytes.ts";
 import { AROUND, besides } from "./besides.ts";
-import { manifestOf, sharedFamily } from "../kit/family.ts";
-import { shared } from "../kit/shared.ts";
 
 const host = sharedFamily();
 const daemon = shared(() => host().start());

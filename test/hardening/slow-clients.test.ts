@@ -1,8 +1,8 @@
 /** Clients that dawdle cost others nothing, and are let go after about ten seconds. */
 
 import { expect, test } from "bun:test";
-import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
 import { sharedDaemon } from "../kit/family.ts";
+import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
 
 const daemon = sharedDaemon(["--max-live-capsules", "100", "--max-concurrent", "100"]);
 const caller = () => daemon().caller;
