@@ -70,8 +70,8 @@ const HEAVY: Readonly<
 };
 
 for (const [what, { archive, told, atOnce }] of Object.entries(HEAVY)) {
-  const others = atOnce ? "is judged" : "others are answered before it is judged";
-  test(`${what}: ${others}, and the verdict stays`, async () => {
+  const judged = atOnce ? "is judged" : "others are answered before it is judged";
+  test(`${what}: ${judged}, and the verdict stays`, async () => {
     const { caller } = daemon();
     const bytes = archive();
     const judge = () => caller.spawn(credential, "local/child");
