@@ -1,6 +1,6 @@
 /**
  * `npm run mutants -- [folder…]`: changes one thing at a time in `src/<folder>` and runs `test/<folder>` on each change.
- * It prints what no test noticed. It works on copies, and leaves nothing behind.
+ * Prints the changes that no test noticed. It works on copies and deletes them at the end.
  */
 
 import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
@@ -11,9 +11,9 @@ import { ROOT } from "./compile.ts";
 import { type Change, changesOf } from "./mutants/changes.ts";
 
 const FOLDERS = ["referee", "tokens", "sessions", "registry", "census", "api"];
-/** A change can make a loop endless: a run that takes so much longer than the unchanged one has noticed it. */
+/** A change can make a loop endless. A run that takes this much longer than the unchanged one counts as noticed. */
 const LONGEST_RUN = { factor: 5, moreMs: 5_000 };
-/** For the first run, which nothing is known of. */
+/** The limit of the first run, whose normal duration is not known yet. */
 const FIRST_RUN_MS = 300_000;
 
 interface Mutant extends Change {
@@ -79,7 +79,7 @@ function say(fault: string): number {
   return 1;
 }
 
-/** What git tracks and what is new, as it stands in the work tree; the dependencies by a link. */
+/** Copies tracked and new files from the work tree, and links the dependencies. */
 function copyTree(): string {
   const tree = mkdtempSync(join(tmpdir(), "mur-roost-mutants-"));
   copies.push(tree);
@@ -88,7 +88,7 @@ function copyTree(): string {
   return tree;
 }
 
-/** Files that are there, from the root of the tree. */
+/** The existing files of a folder, relative to the root of the tree. */
 function filesOf(folder: string): string[] {
   const list = Bun.spawnSync(
     ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", `./${folder}`],
@@ -107,7 +107,7 @@ async function mutantsOf(folder: string): Promise<Mutant[]> {
     const mutants: Mutant[] = [];
     for (const file of filesOf(`src/${folder}`).filter((name) => name.endsWith(".ts"))) {
       const parsed = await project?.program.getSourceFile(join(ROOT, file));
-      if (!parsed) throw new Error(`${file} is no part of ${join(ROOT, "tsconfig.json")}`);
+      if (!parsed) throw new Error(`${file} is not part of ${join(ROOT, "tsconfig.json")}`);
       for (const change of changesOf(parsed)) mutants.push({ ...change, file, source: parsed.text });
     }
     return mutants;
@@ -131,7 +131,7 @@ async function isNoticed(
   }
 }
 
-/** What the tests of a folder print where one fails; `undefined` where all pass. */
+/** What the tests of a folder print if one fails; `undefined` if all pass. */
 async function firstFailure(tree: string, folder: string, limitMs: number): Promise<string | undefined> {
   const test = Bun.spawn(
     [process.execPath, "test", "--bail", "--timeout", String(limitMs), `test/${folder}/`],
