@@ -5,6 +5,7 @@ import { close, type Descriptor } from "../../src/sys/descriptors.ts";
 import { openDirectoryPath } from "../../src/sys/opening.ts";
 import { fault } from "../../src/result.ts";
 import { replaceFile, writeAll } from "../../src/runtime/tree/replaced-file.ts";
+import { noMoreFilesThan, openFiles } from "../kit/folders.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 let scratch: ReturnType<typeof scratchDirectory>;
@@ -22,8 +23,6 @@ afterEach(() => {
   scratch[Symbol.dispose]();
 });
 
-const openDescriptors = () => readdirSync("/proc/self/fd").length;
-
 test("a file is replaced whole", async () => {
   expect(await replaceFile(directory, "kept", (to) => writeAll(to, Buffer.from("new")))).toEqual({
     ok: true,
@@ -36,7 +35,7 @@ test("a file is replaced whole", async () => {
 test.skipIf(process.platform !== "linux")(
   "whoever fails to fill it leaves the old one, and nothing else",
   async () => {
-    const before = openDescriptors();
+    const before = openFiles();
     expect(await replaceFile(directory, "kept", () => fault("ENOSPC"))).toEqual(fault("ENOSPC"));
     const thrown = replaceFile(directory, "kept", async () => {
       throw new RangeError("Out of memory");
@@ -44,6 +43,6 @@ test.skipIf(process.platform !== "linux")(
     await expect(thrown).rejects.toThrow("Out of memory");
     expect(readFileSync(join(scratch.path, "kept"), "utf8")).toBe("old");
     expect(readdirSync(scratch.path)).toEqual(["kept"]);
-    expect(openDescriptors()).toBe(before);
+    await noMoreFilesThan(before);
   },
 );
