@@ -1,0 +1,88 @@
+/** A copy of the tree, in which a change is made and a folder's tests run. */
+
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+export interface TestRun {
+  readonly passed: boolean;
+  /** What the tests said. */
+  readonly printed: string;
+  readonly tookMs: number;
+}
+
+/** Generated cases are the same in every run: what one run notices, the next one does too. */
+const FIXED_SEED = 'import fc from "fast-check";\nfc.configureGlobal({ seed: 1 });\n';
+const SEED_FILE = "fixed-seed.ts";
+/** Where the tests keep their temporary files: what a killed one leaves there goes with the copy. */
+const TEMPORARY = "temporary";
+
+/** What git tracks and what is new, as it stands in the work tree; the dependencies by a link. */
+export class WorkingCopy {
+  readonly #path = mkdtempSync(join(tmpdir(), "mur-roost-mutants-"));
+  #running: number | undefined;
+  #isStopped = false;
+
+  constructor(root: string) {
+    for (const file of filesOf(root, "")) cpSync(join(root, file), join(this.#path, file));
+    symlinkSync(join(root, "node_modules"), join(this.#path, "node_modules"));
+    mkdirSync(join(this.#path, TEMPORARY));
+    this.write(SEED_FILE, FIXED_SEED);
+  }
+
+  write(file: string, text: string): void {
+    writeFileSync(join(this.#path, file), text);
+  }
+
+  /** Runs `test/<folder>` up to its first failure. A run that takes longer than `limitMs` has failed. */
+  async test(folder: string, limitMs: number): Promise<TestRun> {
+    if (this.#isStopped) return { passed: false, printed: "", tookMs: 0 };
+    const started = performance.now();
+    const command = ["test", "--bail", "--preload", `./${SEED_FILE}`, "--timeout", String(limitMs)];
+    const test = Bun.spawn([process.execPath, ...command, `test/${folder}/`], {
+      cwd: this.#path,
+      env: { ...process.env, TMPDIR: join(this.#path, TEMPORARY) },
+      stdio: ["ignore", "ignore", "pipe"],
+      // A process group of its own: what the tests started ends with them.
+      detached: true,
+    });
+    this.#running = test.pid;
+    const limit = setTimeout(() => endGroup(test.pid), limitMs);
+    const printing = new Response(test.stderr).text();
+    const code = await test.exited;
+    clearTimeout(limit);
+    endGroup(test.pid);
+    this.#running = undefined;
+    return { passed: code === 0, printed: await printing, tookMs: performance.now() - started };
+  }
+
+  /** Ends the tests that run; none runs afterwards. */
+  stop(): void {
+    this.#isStopped = true;
+    if (this.#running !== undefined) endGroup(this.#running);
+  }
+
+  remove(): void {
+    this.stop();
+    rmSync(this.#path, { recursive: true, force: true, maxRetries: 5 });
+  }
+}
+
+/** Files that are there, from the root of the tree. */
+export function filesOf(root: string, folder: string): string[] {
+  const list = Bun.spawnSync(
+    ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", `./${folder}`],
+    { cwd: root },
+  );
+  if (!list.success) throw new Error(`git ls-files: ${list.stderr.toString().trim()}`);
+  const listed = list.stdout.toString().split("\0");
+  return listed.filter((file) => file !== "" && existsSync(join(root, file)));
+}
+
+function endGroup(leader: number): void {
+  try {
+    process.kill(-leader, "SIGKILL");
+  } catch {
+    // All of it has ended.
+  }
+}
