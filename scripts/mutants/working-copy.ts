@@ -24,10 +24,15 @@ export class WorkingCopy {
   #isStopped = false;
 
   constructor(root: string) {
-    for (const file of filesOf(root, "")) cpSync(join(root, file), join(this.#path, file));
-    symlinkSync(join(root, "node_modules"), join(this.#path, "node_modules"));
-    mkdirSync(join(this.#path, TEMPORARY));
-    this.write(SEED_FILE, FIXED_SEED);
+    try {
+      for (const file of filesOf(root, "")) cpSync(join(root, file), join(this.#path, file));
+      symlinkSync(join(root, "node_modules"), join(this.#path, "node_modules"));
+      mkdirSync(join(this.#path, TEMPORARY));
+      this.write(SEED_FILE, FIXED_SEED);
+    } catch (error) {
+      this.remove();
+      throw error;
+    }
   }
 
   write(file: string, text: string): void {
