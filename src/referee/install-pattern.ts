@@ -29,10 +29,10 @@ export class InstallPatterns {
   covers(pattern: string): boolean {
     if (!PATTERN.test(pattern)) return false;
     if (this.#names.has(pattern)) return true;
-    const text = pattern.endsWith("*") ? pattern.slice(0, -1) : pattern;
-    // By the lengths of this text: a parent may hold hundreds of others, asked for each of a child's entries.
-    for (let length = 0; length <= text.length; length++) {
-      if (this.#lengths.has(length) && this.#prefixes.has(text.slice(0, length))) return true;
+    // By the lengths of this text: a parent may hold hundreds of others, asked for each of a child's entries. A star that
+    // ends it is in no prefix.
+    for (let length = 0; length <= pattern.length; length++) {
+      if (this.#lengths.has(length) && this.#prefixes.has(pattern.slice(0, length))) return true;
     }
     return false;
   }
