@@ -59,10 +59,10 @@ export function readRunningRecords(directory: string): RecordsReading {
  * directory is somewhere, and cannot be listed.
  */
 function isBehindBrokenLink(path: string): boolean {
-  for (let at = path; ; at = dirname(at)) {
-    if (lstatSync(at, { throwIfNoEntry: false })) return !statSync(at, { throwIfNoEntry: false });
-    if (at === dirname(at)) return false;
-  }
+  let at = path;
+  // The root has one.
+  while (!lstatSync(at, { throwIfNoEntry: false })) at = dirname(at);
+  return !statSync(at, { throwIfNoEntry: false });
 }
 
 /** No link is followed and nothing is waited for: a FIFO of that name must not hold up the start. */
