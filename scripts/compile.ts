@@ -10,6 +10,12 @@ export const ROOT = join(import.meta.dir, "..");
 
 const MAIN = join(ROOT, "src/main.ts");
 
+/**
+ * Packages that a dependency uses only if they happen to be installed. They stay out: the executable must not depend on
+ * what else is in `node_modules`.
+ */
+const UNDECLARED = ["supports-color"];
+
 export type CompileRequest = {
   /** Absolute path of the executable to write. */
   readonly outfile: string;
@@ -26,9 +32,10 @@ export type CompileRequest = {
 /**
  * Writes one executable.
  *
+ * @returns what it is made of
  * @throws {Error} with the bundler's messages, one a line; nothing is left at `outfile` then.
  */
-export async function compile(request: CompileRequest): Promise<void> {
+export async function compile(request: CompileRequest): Promise<Bun.BuildMetafile> {
   const { outfile, cross, variant = {} } = request;
   await mkdir(dirname(outfile), { recursive: true });
   // A running daemon keeps the old file; writing over it in place would fail with "text file busy".
@@ -37,6 +44,8 @@ export async function compile(request: CompileRequest): Promise<void> {
     entrypoints: [MAIN],
     target: "bun",
     format: "esm",
+    external: UNDECLARED,
+    metafile: true,
     // What is imported at its first use is read from the executable then, not at each start.
     splitting: true,
     minify: variant.minify ?? true,
@@ -55,10 +64,11 @@ export async function compile(request: CompileRequest): Promise<void> {
     },
     throw: false,
   });
-  if (!built.success) {
+  if (!built.success || !built.metafile) {
     await rm(outfile, { force: true });
     throw new Error(["compilation failed:", ...built.logs.map(String)].join("\n"));
   }
   // The bundler honours the umask; an installed command is executable by everybody.
   await chmod(outfile, 0o755);
+  return built.metafile;
 }

@@ -1,19 +1,25 @@
 /**
  * `npm run release`: builds, checks and lays out a release in `dist/release/`, on Linux, from this repository alone.
  *
- * `--skip-second-build` leaves out the proof that a second build gives the same bytes.
+ * `--skip-second-build` leaves out the proof that a second build gives the same bytes. `--with-checksums FILE` puts the
+ * lines of another program's checksum file into this one's.
  */
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { VERSION } from "../src/version.ts";
 import { compile, ROOT } from "./compile.ts";
-import { checksumLines, sha256OfFile } from "./release/checksums.ts";
+import { billOfMaterialsName, billOfMaterialsText } from "./release/bill-of-materials.ts";
+import { bundledPackages } from "./release/bundled.ts";
+import { checksumLines, mergeChecksums, otherChecksums, sha256OfFile } from "./release/checksums.ts";
 import { checkGlibc, readVersionNeeds } from "./release/elf-versions.ts";
 import { JIT_ENTITLEMENTS } from "./release/entitlements.ts";
+import { parseReleaseFlags } from "./release/flags.ts";
 import { signAdHoc } from "./release/macho-sign.ts";
 import { faultsAgainst, verifyMachO } from "./release/macho-verify.ts";
+import { NOTICES, noticesText } from "./release/notices.ts";
 import { failure, type Outcome, success } from "./release/outcome.ts";
 import { checkPinnedVersion, fetchRuntime, runtimePath } from "./release/runtime.ts";
+import { runtimeParts } from "./release/runtime-parts.ts";
 import { runnersFor, smoke } from "./release/smoke.ts";
 import { type Staging, stageRelease } from "./release/staging.ts";
 import { runSteps, type Step } from "./release/steps.ts";
@@ -58,6 +64,7 @@ function buildSteps(
   staging: Staging,
   interrupted: AbortSignal,
   buildTwice: boolean,
+  onBuilt: (bundle: Bun.BuildMetafile) => void,
 ): readonly Step[] {
   const { files, work } = staging;
   const runtime = runtimePath(runtimeDirectory(target, staging));
@@ -67,6 +74,7 @@ function buildSteps(
     step("build", async () => {
       const built = await build(target, runtime, file, join(work, "first"));
       if (!built.ok) return built;
+      onBuilt(built.value);
       return success(`${((await stat(file)).size / 1e6).toFixed(1)} MB`);
     }),
     ...(target.format === "mach-o"
@@ -89,9 +97,9 @@ async function build(
   runtime: string,
   file: string,
   scratch: string,
-): Promise<Outcome<undefined>> {
+): Promise<Outcome<Bun.BuildMetafile>> {
   const compiled = join(scratch, "mur-roost");
-  await compile({
+  const metafile = await compile({
     outfile: compiled,
     cross: { target: target.bunTarget, runtime },
   });
@@ -106,7 +114,7 @@ async function build(
   await mkdir(dirname(file), { recursive: true });
   await rename(compiled, file);
   await rm(scratch, { recursive: true });
-  return success(undefined);
+  return success(metafile);
 }
 
 async function checkSignature(file: string): Promise<Outcome<string>> {
@@ -139,18 +147,50 @@ async function compareSecondBuild(
   return success(`the same bytes, SHA-256 ${first}`);
 }
 
-async function writeChecksums({ files }: Staging): Promise<Outcome<string>> {
-  const names = await readdir(files);
-  const path = join(files, CHECKSUMS);
-  await writeFile(path, await checksumLines(files, names));
-  await chmod(path, 0o644);
-  return success(`${names.length} files`);
+/** All four executables hold the same packages, or one list would not do for them. */
+async function writeContents(
+  { files }: Staging,
+  bundles: readonly Bun.BuildMetafile[],
+): Promise<Outcome<string>> {
+  const [packages = [], ...others] = await Promise.all(bundles.map(bundledPackages));
+  if (others.some((other) => !Bun.deepEquals(other, packages))) {
+    return failure("the executables do not all hold the same packages");
+  }
+  const contents = { runtime: Bun.version, parts: runtimeParts(), packages };
+  await writeText(join(files, NOTICES), await noticesText(contents));
+  await writeText(join(files, billOfMaterialsName(VERSION)), billOfMaterialsText(VERSION, contents));
+  return success(`Bun with ${contents.parts.length} libraries, and ${packages.length} packages`);
 }
 
-async function main(flags: readonly string[]): Promise<Outcome<undefined>> {
-  const unknown = flags.find((flag) => flag !== "--skip-second-build");
-  if (unknown !== undefined)
-    return failure(`unknown argument: ${unknown} (only --skip-second-build is known)`);
+async function writeChecksums({ files }: Staging, others: readonly string[]): Promise<Outcome<string>> {
+  const names = await readdir(files);
+  const own = await checksumLines(files, names);
+  await writeText(join(files, CHECKSUMS), mergeChecksums(own, others));
+  const more = others.length > 0 ? ` and ${others.length} of another program` : "";
+  return success(`${names.length} files${more}`);
+}
+
+/** Readable by everybody, whatever the umask. */
+async function writeText(path: string, text: string): Promise<void> {
+  await writeFile(path, text);
+  await chmod(path, 0o644);
+}
+
+async function readOtherChecksums(path: string | undefined): Promise<Outcome<string[]>> {
+  if (path === undefined) return success([]);
+  try {
+    return otherChecksums(await readFile(path, "utf8"), path, VERSION);
+  } catch (error) {
+    return failure(`--with-checksums: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+async function main(args: readonly string[]): Promise<Outcome<undefined>> {
+  const flags = parseReleaseFlags(args);
+  if (!flags.ok) return flags;
+  const { buildTwice, withChecksums } = flags.value;
+  const others = await readOtherChecksums(withChecksums);
+  if (!others.ok) return others;
   if (process.platform !== "linux") return failure("a release is built on Linux: its checks run Linux files");
   const pinned = checkPinnedVersion(Bun.version);
   if (!pinned.ok) return pinned;
@@ -159,13 +199,16 @@ async function main(flags: readonly string[]): Promise<Outcome<undefined>> {
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => interruption.abort(signal));
   const write = (line: string) => void process.stdout.write(`${line}\n`);
   write(`mur-roost ${VERSION} on Bun ${pinned.value}`);
-  const buildTwice = !flags.includes("--skip-second-build");
+  const bundles: Bun.BuildMetafile[] = [];
   return await stageRelease(PLACE, (staging) =>
     runSteps(
       [
         ...TARGETS.map((target) => runtimeStep(target, staging, interruption.signal)),
-        ...TARGETS.flatMap((target) => buildSteps(target, staging, interruption.signal, buildTwice)),
-        { target: "release", name: "checksums", run: () => writeChecksums(staging) },
+        ...TARGETS.flatMap((target) =>
+          buildSteps(target, staging, interruption.signal, buildTwice, (bundle) => bundles.push(bundle)),
+        ),
+        { target: "release", name: "contents", run: () => writeContents(staging, bundles) },
+        { target: "release", name: "checksums", run: () => writeChecksums(staging, others.value) },
       ],
       write,
       () => performance.now(),

@@ -11,8 +11,10 @@ import { announce, stderrLines } from "./log/stderr.ts";
 import { describeOsError } from "./os-error.ts";
 import { defaultCeiling } from "./referee/bounds.ts";
 import { lowerManifest } from "./referee/envelope.ts";
+import { READINGS_AT_ONCE } from "./registry/lanes.ts";
 import { readManifestInSlices } from "./registry/manifest.ts";
 import { Registry } from "./registry/registry.ts";
+import { SpareDescriptors } from "./registry/spare-descriptors.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { inSlices } from "./slices.ts";
 import { type Authority, createAuthority } from "./tokens/authority.ts";
@@ -74,6 +76,7 @@ export function startDaemon(
       path: registryPath,
       readManifest: readManifestInSlices,
       lower: (manifest) => inSlices(lowerManifest(manifest)),
+      descriptors: new SpareDescriptors(READINGS_AT_ONCE),
     }),
     census: taken.census,
     log,

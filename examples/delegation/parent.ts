@@ -30,7 +30,8 @@ const say = (text: string) => show(Buffer.from(`${text}\n`));
 
 const opened = await openSession();
 if (!opened.ok) refuse(describeRefusal(opened.fault));
-const session = opened.value;
+// The session is closed when this block ends: as failed, unless closeSession was called before.
+await using session = opened.value;
 if (!canDelegate(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");
 endWithSpawner(session, { kind: "script" });
 
@@ -46,11 +47,10 @@ switch (outcome.kind) {
     say(outcome.failure.message);
     break;
   case "launched": {
-    const { child } = outcome;
+    using child = outcome.child;
     say(`${child.delegationId} runs as ${child.sessionId} in ${child.workdir.path}`);
     say(`it ended: ${describeExit(await child.exited)}`);
     await readChildFile(child.workdir, ["out", "result.txt"], { onChunk: show });
-    child.release();
   }
 }
 await closeSession(session, outcome.kind === "launched" ? "complete" : "failed");

@@ -3,11 +3,10 @@
  * text in which every outcome comes back.
  */
 
-import { Elysia } from "elysia";
 import {
+  answerCompletion,
   canDelegate,
   closeSession,
-  completionPlugin,
   createCompletionDoor,
   createTaskDelegations,
   describeRefusal,
@@ -30,10 +29,12 @@ if (!canDelegate(session)) refuse("capabilities.spawn.allow is empty: there is n
 
 // The capsule's own A2A door; completions come first in it.
 const door = createCompletionDoor(session.id);
-const app = new Elysia()
-  .use(completionPlugin(door))
-  .listen({ hostname: "127.0.0.1", port: 0, reusePort: false });
-const doorUrl = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
+const server = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: async (request) => (await answerCompletion(door, request)) ?? new Response(null, { status: 404 }),
+});
+const doorUrl = parseDoorUrl(`http://127.0.0.1:${server.port}`);
 if (!doorUrl) refuse("the door has no port");
 
 const ids = { taskId: newId("tsk"), contextId: newId("ctx") };
@@ -48,6 +49,6 @@ const next = await delegations.settle({ kind: "finished", turnsLeft: 1 }, (statu
 );
 if (next.kind === "continue") say(`\n${next.text}`);
 
-await app.stop(true);
+await server.stop(true);
 await closeSession(session, "complete");
 process.exit(0);

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { failure, type Outcome, success } from "./outcome.ts";
 
 /** Lowercase hex SHA-256 of a file. */
 export async function sha256OfFile(path: string): Promise<string> {
@@ -11,7 +12,7 @@ export async function sha256OfFile(path: string): Promise<string> {
 }
 
 /**
- * One line for each file, sorted by name byte for byte, so that the order hangs on no locale.
+ * One line for each file, sorted by name byte for byte, so that the order is the same in every locale.
  *
  * @param names plain file names in `directory`, without spaces or backslashes, which the format would escape
  */
@@ -19,4 +20,40 @@ export async function checksumLines(directory: string, names: readonly string[])
   const lines: string[] = [];
   for (const name of [...names].sort()) lines.push(`${await sha256OfFile(join(directory, name))}  ${name}\n`);
   return lines.join("");
+}
+
+const LINE = /^([0-9a-f]{64}) [ *]([A-Za-z0-9][A-Za-z0-9._-]*)$/;
+/** The prefix of this program's own files. */
+const OWN = "mur-roost-";
+
+/**
+ * Reads another program's `checksums.txt`. The installer reads one file for both programs and asks for both at one
+ * version, so every name must hold that version.
+ *
+ * @param path names the file in a fault
+ * @returns its lines in this file's form
+ */
+export function otherChecksums(text: string, path: string, version: string): Outcome<string[]> {
+  const lines: string[] = [];
+  for (const [index, line] of text.split("\n").entries()) {
+    if (line === "") continue;
+    const [, sum, name] = LINE.exec(line) ?? [];
+    const at = `${path}, line ${index + 1}`;
+    if (sum === undefined || name === undefined) {
+      return failure(`${at}: not a line of sha256sum: 64 hex digits, two spaces and a plain file name`);
+    }
+    if (name.startsWith(OWN)) return failure(`${at}: ${name} is a file of this release; take the line out`);
+    if (!name.includes(`-${version}-`)) {
+      return failure(`${at}: ${name} is not of version ${version}; release both programs at one version`);
+    }
+    lines.push(`${sum}  ${name}\n`);
+  }
+  return lines.length > 0 ? success(lines) : failure(`${path}: it holds no checksums`);
+}
+
+/** Both programs' lines, sorted by name byte for byte. */
+export function mergeChecksums(own: string, others: readonly string[]): string {
+  const lines = [...own.split(/(?<=\n)/), ...others].filter((line) => line !== "");
+  const nameOf = (line: string) => line.slice(line.indexOf(" "));
+  return lines.sort((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)).join("");
 }

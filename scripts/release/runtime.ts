@@ -33,17 +33,21 @@ export function checkPinnedVersion(running: string): Outcome<string> {
  *
  * @param directory made if need be; receives the tarball and the executable
  * @param signal stops the download
+ * @param environment of npm
  * @returns the package's name and version
  */
 export async function fetchRuntime(
   target: ReleaseTarget,
   directory: string,
   signal: AbortSignal,
+  environment: Readonly<Record<string, string | undefined>> = process.env,
 ): Promise<Outcome<string>> {
   const coordinate = `${target.runtimePackage}@${pins.version}`;
   await mkdir(directory, { recursive: true });
-  const packing = Bun.spawn(["npm", "pack", coordinate, "--ignore-scripts", "--silent"], {
+  // "error": progress is left out, and what went wrong is not.
+  const packing = Bun.spawn(["npm", "pack", coordinate, "--ignore-scripts", "--loglevel=error"], {
     cwd: directory,
+    env: environment,
     stdin: "ignore",
     stdout: "pipe",
     stderr: "pipe",

@@ -3,6 +3,7 @@
 import { tokenId } from "../log/token-id.ts";
 import type { Envelope } from "../referee/envelope.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";
+import type { Asker } from "../registry/lanes.ts";
 import type { Resolution } from "../registry/registry.ts";
 import type { SessionId } from "../sessions/sessions.ts";
 import type { Approval } from "../tokens/authority.ts";
@@ -33,11 +34,24 @@ export function register(
   if (registration.approval === undefined && !context.spawnAllow.has(name)) {
     return refused(context, registration, { kind: "not-in-spawn-allow", name });
   }
-  const resolution = context.registry.resolve(registration.coordinates);
+  const asker = askerOf(context, registration);
+  const resolution = context.registry.resolve(registration.coordinates, asker);
   if (resolution instanceof Promise) {
     return resolution.then((resolved) => admit(context, registration, resolved));
   }
   return admit(context, registration, resolution);
+}
+
+/** Whether an approval lets its bearer go first. It is verified once more, and spent, when the artifact is known. */
+function askerOf({ authority, wall }: Context, { approval, coordinates }: Registration): Asker {
+  if (approval === undefined) return "listed";
+  const granted = authority.verifyApproval(approval);
+  const isForThis =
+    granted !== undefined &&
+    granted.exp > wall() &&
+    granted.name === coordinates.name &&
+    granted.version === coordinates.version;
+  return isForThis ? "verified" : "other";
 }
 
 /** From here to the end nothing waits: one approval makes one session, however many present it at once. */
@@ -51,7 +65,7 @@ function admit(
   if (!resolution.ok) {
     return refused(context, registration, { kind: "unresolved", message: resolution.message });
   }
-  // Nobody would hold the credential. Nothing is spent: the approval has not been looked at.
+  // Nobody would hold the credential, and nothing has been spent.
   if (registration.caller.hasLeft()) return refused(context, registration, { kind: "caller-left" });
   // Nothing is spent on an id that was used before.
   if (sessions.has(id)) return refused(context, registration, { kind: "identity" });

@@ -57,7 +57,7 @@ export function spawn(
   const standing = standingOf(context, session);
   const early = boundRefusal(boundReached(context.limits, standing), context.limits, standing);
   if (early) return refused(context, asked, early, standing);
-  const resolution = context.registry.resolve(coordinates);
+  const resolution = context.registry.resolve(coordinates, "verified");
   if (resolution instanceof Promise) return resolution.then((resolved) => judge(context, asked, resolved));
   return judge(context, asked, resolution, standing);
 }

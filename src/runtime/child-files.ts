@@ -9,11 +9,14 @@ import { chunksOf, openRegularFile, type Unopened } from "./tree/regular-file.ts
 /** The most that is read of a file that a child left: the whole answer that is kept. */
 export const CHILD_FILE_BYTES = 64 * 1024 * 1024;
 
+/** How a child's file is read. */
 export interface ReadingOptions {
   /** Bytes at most; `CHILD_FILE_BYTES` where it is left out. */
   readonly limit?: number;
   /** Takes the next bytes, which are its own to keep; the reading waits for it. */
   readonly onChunk: (chunk: Uint8Array) => void | Promise<void>;
+  /** Aborted: no further byte is read. */
+  readonly signal?: AbortSignal;
 }
 
 /** How a reading ended. */
@@ -40,7 +43,7 @@ export interface UnreadFile {
 export async function readChildFile(
   directory: HeldDirectory,
   names: readonly string[],
-  { limit = CHILD_FILE_BYTES, onChunk }: ReadingOptions,
+  { limit = CHILD_FILE_BYTES, onChunk, signal }: ReadingOptions,
 ): Promise<Result<Reading, UnreadFile>> {
   const path = join(directory.path, ...names);
   const opened = openRegularFile(directory.descriptor, names);
@@ -50,6 +53,7 @@ export async function readChildFile(
     let read = 0;
     // One byte more tells whether there is more.
     for await (const chunk of chunksOf(file, limit + 1)) {
+      if (signal?.aborted) return fault({ kind: "refused", message: `${path} was given up` });
       if (!chunk.ok) {
         return fault({
           kind: "refused",

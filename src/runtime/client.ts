@@ -32,14 +32,19 @@ export type RoostAnswer<T> =
 /** A granted spawn. `expires_at_ms` is unix milliseconds. */
 export type SpawnApproval = Omit<SpawnAnswer, "approval"> & { readonly approval: Secret };
 
+/** The daemon's five endpoints. Each request is made once; nothing throws. A signal gives a request up at once. */
 export interface RoostClient {
   readonly url: RoostUrl;
-  health(): Promise<RoostAnswer<HealthAnswer>>;
+  health(signal?: AbortSignal): Promise<RoostAnswer<HealthAnswer>>;
   /** `approval` absent is the top-level path, which `--spawn-allow` gates. Granted: the session's credential. */
-  register(session: RegisterBody, approval?: Secret): Promise<RoostAnswer<Secret>>;
+  register(session: RegisterBody, approval?: Secret, signal?: AbortSignal): Promise<RoostAnswer<Secret>>;
   spawn(asked: SpawnBody, credential: Secret, signal?: AbortSignal): Promise<RoostAnswer<SpawnApproval>>;
-  deregister(outcome: Outcome, credential: Secret): Promise<RoostAnswer<DeregisterAnswer>>;
-  status(sessionId: string): Promise<RoostAnswer<StatusAnswer>>;
+  deregister(
+    outcome: Outcome,
+    credential: Secret,
+    signal?: AbortSignal,
+  ): Promise<RoostAnswer<DeregisterAnswer>>;
+  status(sessionId: string, signal?: AbortSignal): Promise<RoostAnswer<StatusAnswer>>;
 }
 
 /** A client of the daemon at `url`. It retries nothing: what was answered once stands. */
@@ -66,10 +71,10 @@ export function createRoostClient(url: RoostUrl, clock: Clock = systemClock): Ro
 
   return {
     url,
-    health: () => ask(HealthAnswer, "GET", "/health"),
-    async register(session, approval) {
+    health: (signal) => ask(HealthAnswer, "GET", "/health", { signal }),
+    async register(session, approval, signal) {
       const headers: Record<string, Secret> = approval ? { [APPROVAL_HEADER]: approval } : {};
-      const answer = await ask(RegisterAnswer, "POST", "/register", { body: session, headers });
+      const answer = await ask(RegisterAnswer, "POST", "/register", { body: session, headers, signal });
       return withToken(answer, "credential", (_, credential) => credential);
     },
     async spawn(asked, credential, signal) {
@@ -80,14 +85,17 @@ export function createRoostClient(url: RoostUrl, clock: Clock = systemClock): Ro
       }
       return withToken(answer, "approval", (value, approval) => ({ ...value, approval }));
     },
-    deregister: (outcome, credential) =>
+    deregister: (outcome, credential, signal) =>
       ask(DeregisterAnswer, "POST", "/deregister", {
         body: { outcome },
         headers: { [CREDENTIAL_HEADER]: credential },
+        signal,
       }),
     // The daemon compares paths as they are written: an id's own characters must not be encoded.
-    status: (sessionId) =>
-      ask(StatusAnswer, "GET", `/status/${encodeURIComponent(sessionId).replaceAll("%3A", ":")}`),
+    status: (sessionId, signal) => {
+      const id = encodeURIComponent(sessionId).replaceAll("%3A", ":");
+      return ask(StatusAnswer, "GET", `/status/${id}`, { signal });
+    },
   };
 }
 

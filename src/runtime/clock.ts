@@ -11,6 +11,7 @@ export interface Clock {
 /** `setTimeout` fires at once for anything longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/** The machine's own clock. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   elapsed: () => performance.now(),

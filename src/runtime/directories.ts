@@ -41,6 +41,7 @@ export interface ChildDirectory extends HeldDirectory {
   remove(): Promise<Result<void, string>>;
 }
 
+/** The directories of a session, each held open until `close`. */
 export interface SessionDirectories {
   /** `HOME`, resolved. */
   readonly home: HeldDirectory;

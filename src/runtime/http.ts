@@ -10,6 +10,7 @@ import type { Clock } from "./clock.ts";
 import { redact } from "./redaction.ts";
 import { Secret } from "./secret.ts";
 
+/** One request, made once. */
 export interface HttpRequest {
   readonly method: "GET" | "POST";
   /** Plain `http:`. */

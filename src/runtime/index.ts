@@ -45,7 +45,7 @@ export {
   type TaskDelegationsOptions,
 } from "./delegation/delegations.ts";
 export { type CompletionDoor, createCompletionDoor } from "./delegation/door.ts";
-export { completionPlugin } from "./delegation/door-plugin.ts";
+export { answerCompletion, completionPlugin, type RequestHooks } from "./delegation/door-plugin.ts";
 export { fenceUntrusted } from "./delegation/fence.ts";
 export {
   type ReceivedTask,
@@ -68,8 +68,8 @@ export {
 export type { SessionDirectories } from "./directories.ts";
 export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";
 export { type Id, type IdPrefix, newId } from "./identifiers.ts";
-export { describeExit, type ExitStatus } from "./launch/child-process.ts";
 export { type Endable, endAll } from "./launch/ending.ts";
+export { describeExit, type ExitStatus } from "./launch/exit-status.ts";
 export { launch } from "./launch/launch.ts";
 export type {
   LaunchedChild,
@@ -79,7 +79,7 @@ export type {
   LaunchRequest,
 } from "./launch/outcome.ts";
 export { type HeldLifeline, holdLifeline } from "./lifeline/child.ts";
-export { type Ending, endWithSpawner } from "./lifeline/follow.ts";
+export { type EndedBy, type Ending, endWithSpawner, type Followed } from "./lifeline/follow.ts";
 export type { RuntimeManifest } from "./manifest.ts";
 export type { Output } from "./output.ts";
 export { describeRefusal, type Result, type StartRefusal } from "./result.ts";

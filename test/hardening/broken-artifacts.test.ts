@@ -35,11 +35,12 @@ const unicodePath = (path: string) =>
 const bomb = deflateRawSync(Buffer.alloc(64 * 1024 * 1024));
 
 const GRANTED = "granted";
-const NO_ZIP = /it is not a whole ZIP archive|it is truncated/;
-const LIES = /end record does not describe its directory|not a whole ZIP archive|it is truncated/;
-const SIZE = /does not match its size and checksum|not a whole ZIP|overlaps|does not unpack/;
-const DIFFERS = /local header of its murmur.yaml differs|not a whole ZIP/;
+const NO_ZIP = /it is not a whole ZIP archive/;
+const LIES = /end record does not describe its directory/;
+const SIZE = /does not match its size and checksum|does not unpack/;
+const DIFFERS = /local header of its murmur\.yaml differs/;
 const MISSING = /holds no murmur\.yaml/;
+const TWO = /two entries that unpack to murmur\.yaml/;
 const LARGE = /larger than 256 KiB/;
 
 const ARCHIVES: Readonly<Record<string, readonly [Uint8Array, RegExp | typeof GRANTED]>> = {
@@ -68,19 +69,16 @@ const ARCHIVES: Readonly<Record<string, readonly [Uint8Array, RegExp | typeof GR
   "a manifest in a folder only": [zipBytes([{ name: "x/murmur.yaml", content: GOOD }]), MISSING],
   "a manifest with a dot before": [zipBytes([{ name: "./murmur.yaml", content: GOOD }]), MISSING],
   "a manifest in capitals only": [zipBytes([{ name: "MURMUR.YAML", content: GOOD }]), MISSING],
-  "a manifest in both cases": [zipBytes([entry(), { name: "Murmur.yaml", content: otherManifest }]), GRANTED],
+  "a manifest in both cases": [zipBytes([entry(), { name: "Murmur.yaml", content: otherManifest }]), TWO],
   "a NUL in its name": [zipBytes([{ name: "murmur.yaml\0x", content: GOOD }]), /./],
-  "two manifests": [zipBytes([entry(), entry()]), /two entries/],
-  "two different manifests": [zipBytes([entry(), entry({ content: otherManifest })]), /two entries/],
-  "two directory entries of one manifest": [zipBytes([entry(), { ...entry(), offset: 0 }]), /two entries/],
-  "an entry by two names": [
-    zipBytes([{ name: "x", content: GOOD, extra: unicodePath(NAME) }]),
-    /two names|not a whole/,
-  ],
-  "a manifest by two names": [zip({ extra: unicodePath("other") }), /two names|not a whole/],
+  "two manifests": [zipBytes([entry(), entry()]), TWO],
+  "two different manifests": [zipBytes([entry(), entry({ content: otherManifest })]), TWO],
+  "two directory entries of one manifest": [zipBytes([entry(), { ...entry(), offset: 0 }]), TWO],
+  "an entry by two names": [zipBytes([{ name: "x", content: GOOD, extra: unicodePath(NAME) }]), /two names/],
+  "a manifest by two names": [zip({ extra: unicodePath("other") }), /two names/],
   "an encrypted manifest": [zip({ flags: 1 }), /encrypted/],
   "an entry encrypted in one header": [zip({ local: { flags: 1 } }), DIFFERS],
-  "strong encryption": [zip({ flags: 0x41 }), /encrypted|not a whole ZIP/],
+  "strong encryption": [zip({ flags: 0x41 }), /encrypted/],
   bzip2: [zip({ method: 12, packed: Buffer.from(GOOD) }), /compression method 12/],
   deflate64: [zip({ method: 9, packed: Buffer.from(GOOD) }), /compression method 9/],
   "an unknown method": [zip({ method: 99, packed: Buffer.from(GOOD) }), /compression method 99/],
@@ -93,7 +91,7 @@ const ARCHIVES: Readonly<Record<string, readonly [Uint8Array, RegExp | typeof GR
   "an unpacked size that is too small": [zip({ uncompressedSize: GOOD.length - 1 }), SIZE],
   "an unpacked size that is too large": [zip({ uncompressedSize: GOOD.length + 1 }), SIZE],
   "a stored size that differs": [zip({ method: STORED, uncompressedSize: GOOD.length + 1 }), SIZE],
-  "a packed size over the end": [zip({ compressedSize: 100_000 }), /overlaps|truncated|not a whole/],
+  "a packed size over the end": [zip({ compressedSize: 100_000 }), /overlaps/],
   "a packed size of 0": [zip({ compressedSize: 0 }), SIZE],
   "packed bytes that are none": [zip({ packed: Buffer.from("no deflate stream") }), SIZE],
   "an offset into nowhere": [zip({ offset: 0xfffffff0 }), /./],

@@ -13,9 +13,10 @@ export interface ZipEntry {
   readonly crc?: number;
   readonly compressedSize?: number;
   readonly uncompressedSize?: number;
+  /** In the directory only, these three. */
   readonly extra?: Uint8Array;
-  /** In the directory only. */
   readonly offset?: number;
+  readonly attributes?: number;
   /** What the local header says instead. */
   readonly local?: {
     readonly name?: string;
@@ -24,6 +25,7 @@ export interface ZipEntry {
     readonly crc?: number;
     readonly compressedSize?: number;
     readonly uncompressedSize?: number;
+    readonly extra?: Uint8Array;
   };
   /** Bytes after the data: a data descriptor. */
   readonly descriptor?: Uint8Array;
@@ -65,6 +67,8 @@ export function zipBytes(entries: readonly ZipEntry[], end: ZipEnd = {}): Buffer
     header.writeUInt32LE(local.compressedSize ?? compressed, 18);
     header.writeUInt32LE(local.uncompressedSize ?? uncompressed, 22);
     header.writeUInt16LE(localName.length, 26);
+    const localExtra = local.extra ?? new Uint8Array(0);
+    header.writeUInt16LE(localExtra.length, 28);
     const central = Buffer.alloc(46);
     const centralName = Buffer.from(name);
     central.writeUInt32LE(0x02014b50, 0);
@@ -77,9 +81,10 @@ export function zipBytes(entries: readonly ZipEntry[], end: ZipEnd = {}): Buffer
     central.writeUInt32LE(uncompressed, 24);
     central.writeUInt16LE(centralName.length, 28);
     central.writeUInt16LE(extra.length, 30);
+    central.writeUInt32LE(entry.attributes ?? 0, 38);
     central.writeUInt32LE(entry.offset ?? position, 42);
     directory.push(central, centralName, Buffer.from(extra));
-    const written = [header, localName, packed, entry.descriptor ?? new Uint8Array(0)];
+    const written = [header, localName, localExtra, packed, entry.descriptor ?? new Uint8Array(0)];
     parts.push(...written);
     position += written.reduce((sum, { length }) => sum + length, 0);
   }

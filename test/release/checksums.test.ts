@@ -1,7 +1,7 @@
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { checksumLines } from "../../scripts/release/checksums.ts";
+import { checksumLines, mergeChecksums, otherChecksums } from "../../scripts/release/checksums.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 test("one line for each file, sorted by name", async () => {
@@ -24,4 +24,47 @@ test.skipIf(Bun.which("sha256sum") === null)("sha256sum -c accepts it, and notic
   expect(check().stdout.toString()).toBe("mur-roost: OK\n");
   writeFileSync(join(scratch.path, "mur-roost"), "as it was bui1t");
   expect(check().exitCode).toBe(1);
+});
+
+describe("another program's lines", () => {
+  const sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
+  test("are read, and sorted in with one's own by name", () => {
+    const text = `${sum}  mur-0.1.0-linux-x86_64\n${sum} *mur-0.1.0-darwin-x86_64\n`;
+    const others = otherChecksums(text, "mur.txt", "0.1.0");
+    expect(others).toEqual({
+      ok: true,
+      value: [`${sum}  mur-0.1.0-linux-x86_64\n`, `${sum}  mur-0.1.0-darwin-x86_64\n`],
+    });
+    const own = `${sum}  THIRD-PARTY-NOTICES.txt\n${sum}  mur-roost-0.1.0-linux-x86_64\n`;
+    const merged = mergeChecksums(own, others.ok ? others.value : []);
+    expect(
+      merged
+        .trimEnd()
+        .split("\n")
+        .map((line) => line.slice(66)),
+    ).toEqual([
+      "THIRD-PARTY-NOTICES.txt",
+      "mur-0.1.0-darwin-x86_64",
+      "mur-0.1.0-linux-x86_64",
+      "mur-roost-0.1.0-linux-x86_64",
+    ]);
+    expect(mergeChecksums(own, [])).toBe(own);
+  });
+
+  test.each([
+    ["mur-0.1.0-linux-x86_64", "line 1: not a line of sha256sum"],
+    [`${sum}  ../mur-0.1.0-linux-x86_64`, "line 1: not a line of sha256sum"],
+    [
+      `\n${sum}  mur-roost-0.1.0-linux-x86_64`,
+      "line 2: mur-roost-0.1.0-linux-x86_64 is a file of this release",
+    ],
+    [`${sum}  mur-0.2.0-linux-x86_64`, "is not of version 0.1.0; release both programs at one version"],
+    ["", "it holds no checksums"],
+  ])("%j is refused", (text, fault) => {
+    expect(otherChecksums(text, "mur.txt", "0.1.0")).toEqual({
+      ok: false,
+      fault: expect.stringContaining(fault),
+    });
+  });
 });

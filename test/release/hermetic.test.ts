@@ -43,7 +43,7 @@ const hostile = directoryWith("hostile", {
   }),
 });
 // The names that the bundled program was written with, for a resolver that looks on disk after all.
-for (const name of ["elysia", "yauzl", "consola"]) {
+for (const name of ["elysia", "consola", "supports-color"]) {
   directoryWith(`hostile/node_modules/${name}`, { "index.js": EVIL, "package.json": `{"main":"index.js"}` });
 }
 

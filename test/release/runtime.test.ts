@@ -4,8 +4,9 @@ import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import lock from "../../package-lock.json" with { type: "json" };
-import { checkPinnedVersion, unpackRuntime } from "../../scripts/release/runtime.ts";
+import { checkPinnedVersion, fetchRuntime, unpackRuntime } from "../../scripts/release/runtime.ts";
 import pins from "../../scripts/release/runtimes.json" with { type: "json" };
+import { TARGETS } from "../../scripts/release/targets.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 describe("a runtime's package", () => {
@@ -53,6 +54,30 @@ describe("a runtime's package", () => {
   });
 });
 
+test("a failed download quotes npm's own words", async () => {
+  using scratch = scratchDirectory();
+  const registry = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: () => Response.json({ error: "no package of that name here" }, { status: 404 }),
+  });
+  const [target] = TARGETS;
+  if (!target) throw new Error("there is no target");
+  try {
+    const environment = {
+      PATH: process.env.PATH,
+      HOME: scratch.path,
+      npm_config_cache: join(scratch.path, "cache"),
+      npm_config_registry: `http://127.0.0.1:${registry.port}/`,
+    };
+    const fetched = await fetchRuntime(target, scratch.path, new AbortController().signal, environment);
+    expect(fetched).toEqual({ ok: false, fault: expect.stringContaining("404") });
+    expect(fetched).toEqual({ ok: false, fault: expect.stringContaining("no package of that name here") });
+  } finally {
+    await registry.stop(true);
+  }
+});
+
 describe("the pins", () => {
   test("are of the Bun that package.json asks for", () => {
     expect(pins.version).toBe(manifest.devDependencies.bun);
@@ -61,9 +86,7 @@ describe("the pins", () => {
   });
 
   test("agree with the lock file about every package that both name", () => {
-    const locked = new Map<string, { readonly version?: string; readonly integrity?: string }>(
-      Object.entries(lock.packages),
-    );
+    const locked: ReadonlyMap<string, object> = new Map(Object.entries(lock.packages));
     const both = Object.entries(pins.sha512).filter(([name]) => locked.has(`node_modules/${name}`));
     expect(both.length).toBeGreaterThan(0);
     for (const [name, integrity] of both) {

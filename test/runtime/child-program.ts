@@ -117,6 +117,18 @@ const modes: Record<string, () => void | Promise<void>> = {
     await announceReady(session);
     await closeSession(session, "complete");
   },
+  /** A script whose run does not end: idle, or busy where it is told so. One that nobody launched launches two such. */
+  "long-script": async () => {
+    const session = await open();
+    if (!session.spawner && canDelegate(session)) {
+      for (let i = 0; i < 2; i++) await launchWorker(session);
+      return agent(session);
+    }
+    endWithSpawner(session, { kind: "script" });
+    await announceReady(session);
+    if (details[0] === "busy") for (;;);
+    forever();
+  },
   chain: async () => chain(await open()),
   siblings: async () => {
     const session = await open();

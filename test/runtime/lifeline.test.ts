@@ -138,6 +138,70 @@ describe("the child's half", () => {
   });
 });
 
+/** What keeps the main thread from everything else. */
+const BUSY = {
+  "a busy loop": "for (;;) {}",
+  "a command that it waits for": 'Bun.spawnSync(["sleep", "1000"]);',
+};
+
+describe("a bound after the end", () => {
+  test.each(Object.entries(BUSY))("ends the process in %s", async (_, busy) => {
+    const { readEnd, writeEnd } = pipe();
+    const child = run(
+      `${HOLD} held.value.exitAfter(50); require("node:fs").writeSync(1, "busy\\n"); ${busy}`,
+      readEnd,
+    );
+    closeSync(readEnd);
+    const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader.read()).value).toBe("busy\n");
+    closeSync(writeEnd);
+    expect(await child.exited).toBe(143);
+  });
+
+  test("counts from when it was set where the end came before", async () => {
+    const { readEnd, writeEnd } = pipe();
+    closeSync(writeEnd);
+    const child = run(
+      `${HOLD} await held.value.ended;
+       held.value.exitAfter(3_600_000);
+       await Bun.sleep(50);
+       held.value.exitAfter(50);
+       for (;;) {}`,
+      readEnd,
+    );
+    closeSync(readEnd);
+    expect(await child.exited).toBe(143);
+  });
+
+  test("that never comes ends nothing", async () => {
+    const { readEnd, writeEnd } = pipe();
+    closeSync(writeEnd);
+    const child = run(`${HOLD} await held.value.ended; console.log("on"); process.exit(3);`, readEnd);
+    closeSync(readEnd);
+    expect(await child.exited).toBe(3);
+  });
+});
+
+test.skipIf(process.platform !== "linux")("hears the end where no thread can be had", async () => {
+  const { readEnd, writeEnd } = pipe();
+  const child = run(
+    `import { withoutThreads } from "${import.meta.dir}/without-threads.ts";
+     import { holdLifeline } from "${source}/lifeline/child.ts";
+     await withoutThreads();
+     const held = holdLifeline(process.env);
+     held.value.exitAfter(10);
+     setInterval(() => {}, 1000);
+     console.log("holding");`,
+    readEnd,
+  );
+  closeSync(readEnd);
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader.read()).value).toBe("holding\n");
+  writeSync(writeEnd, "not an end");
+  closeSync(writeEnd);
+  expect(await child.exited).toBe(143);
+});
+
 describe("the parent's half", () => {
   test.skipIf(process.platform !== "linux")("keeps both ends from what it starts but the child", async () => {
     const ends = lifeline();
@@ -158,30 +222,44 @@ describe("the parent's half", () => {
 
   test("closes each end once, whatever is called again", () => {
     const ends = lifeline();
-    ends.handedOver();
     ends.close();
     const taken = openSync("/dev/null", "r");
     ends.close();
-    ends.handedOver();
+    ends.handedOver(Promise.resolve());
     // Still open: its number, perhaps one of the pipe's, was not closed a second time.
     closeSync(taken);
+  });
+
+  test("keeps its write end until the child that has it is gone", async () => {
+    const ends = lifeline();
+    const child = run(`${HOLD} await held.value.ended; process.exit(7);`, ends.readEnd);
+    const gone = Promise.withResolvers<void>();
+    ends.handedOver(gone.promise);
+    ends.close();
+    const first = await Promise.race([child.exited, Bun.sleep(200).then(() => "it lives")]);
+    expect(first).toBe("it lives");
+    gone.resolve();
+    expect(await child.exited).toBe(7);
   });
 });
 
 describe("at the end of the spawner", () => {
   function scene(ending: (log: string[]) => Ending) {
     const log: string[] = [];
+    const bounds: number[] = [];
     const clock = manualClock();
     const { promise: ended, resolve: endSpawner } = Promise.withResolvers<void>();
     let terminate = () => {};
-    endWithSpawner({ lifeline: { ended }, clock }, ending(log), {
+    const hurry = new AbortController();
+    const exitAfter = (ms: number) => void bounds.push(ms);
+    endWithSpawner({ lifeline: { ended, exitAfter }, clock, hurry }, ending(log), {
       onTerminate: (handler) => {
         terminate = handler;
       },
       exit: (status) => void log.push(`exit ${status}`),
     });
     const turn = () => new Promise((resume) => setImmediate(resume));
-    return { log, clock, endSpawner, terminate: () => terminate(), turn };
+    return { log, clock, bounds, hurry, endSpawner, terminate: () => terminate(), turn };
   }
   const agent =
     (windDown: () => Promise<number>) =>
@@ -194,11 +272,24 @@ describe("at the end of the spawner", () => {
       },
     });
 
-  test("a script child exits 143 at once", async () => {
-    const { log, endSpawner, turn } = scene(() => ({ kind: "script" }));
+  test("a script child exits 143 at once, and within a second whatever it does", async () => {
+    const { log, bounds, endSpawner, turn } = scene(() => ({ kind: "script" }));
     endSpawner();
     await turn();
+    expect([log, bounds]).toEqual([["exit 143"], [1_000]]);
+  });
+
+  test("so does one that is told to end by a signal", () => {
+    const { log, terminate } = scene(() => ({ kind: "script" }));
+    terminate();
     expect(log).toEqual(["exit 143"]);
+  });
+
+  test("a signal to a child that holds a lifeline hurries the ends of its own children", async () => {
+    const { hurry, terminate } = scene(agent(() => new Promise(() => {})));
+    expect(hurry.signal.aborted).toBe(false);
+    terminate();
+    expect(hurry.signal.aborted).toBe(true);
   });
 
   test("an agent child records it, winds down and exits as that came out", async () => {
@@ -209,11 +300,11 @@ describe("at the end of the spawner", () => {
   });
 
   test("a teardown that still runs after 20 s is cut short with 143", async () => {
-    const { log, clock, endSpawner, turn } = scene(agent(() => new Promise(() => {})));
+    const { log, bounds, clock, endSpawner, turn } = scene(agent(() => new Promise(() => {})));
     endSpawner();
     await turn();
     await clock.advance(19_999);
-    expect(log).toEqual(["spawner_ended", "wind down"]);
+    expect([log, bounds]).toEqual([["spawner_ended", "wind down"], [20_000]]);
     await clock.advance(1);
     expect(log.at(-1)).toBe("exit 143");
   });

@@ -18,7 +18,7 @@ export function childCommand(
   { name, version }: Coordinates,
   workdir: string,
   copy: object | undefined,
-): string[] {
+): [string, ...string[]] {
   return [
     binary(environment),
     "run",

@@ -4,6 +4,7 @@ import { addressOf, type DoorUrl, parseDoorUrl } from "../addresses.ts";
 import { parseJsonObject } from "../json.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 
+/** What a delegated child is told of its spawner: whom it reports to, and for which delegation. */
 export interface SpawnerHandle {
   /** The parent's session: a completion addressed anywhere else is refused. */
   readonly sessionId: string;

@@ -3,7 +3,6 @@
 import type { Coordinates } from "../../registry/artifact-name.ts";
 import type { Clock } from "../clock.ts";
 import { delegationTimeoutSecs } from "../contract/environment.ts";
-import { endAll } from "../launch/ending.ts";
 import { launch } from "../launch/launch.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { isRegistered, type RegisteredSession, type Session } from "../session/session.ts";
@@ -12,11 +11,12 @@ import { identityOf } from "./identity.ts";
 import { failureText } from "./quoted.ts";
 import { resultText, type Seen, seeChild } from "./step-answer.ts";
 import { traceClose, traceStart } from "./trace.ts";
-import { pastDeadline } from "./watch.ts";
+import { endChild, pastDeadline } from "./watched-child.ts";
 
 /** The step of a cancelled task returns by then, though its child may still be winding down. */
 const CANCEL_RETURNS_MS = 900;
 
+/** A plan's `capsule` step: which capsule, and what it is told. */
 export interface CapsuleStep extends Coordinates {
   readonly task: string;
   readonly contextId: string;
@@ -28,6 +28,7 @@ export interface CapsuleStep extends Coordinates {
 
 export type StepKind = "completed" | "timed_out" | "failed" | "refused" | "canceled";
 
+/** What a step came to. */
 export interface StepOutcome {
   readonly kind: StepKind;
   /**
@@ -48,21 +49,38 @@ interface Known {
   sessionId?: string;
 }
 
+/** A step that has begun. */
+export interface RunningStep {
+  /** Never rejects for anything that the child does. */
+  readonly returned: Promise<StepOutcome>;
+  /** Settles once its child has been ended and reaped, which a cancelled step does not wait for. Never rejects. */
+  readonly over: Promise<void>;
+}
+
 /**
  * Runs the step. Its child is given no address to report to, and is ended when the step returns; a child that does not
  * go at once does not hold up the step of a cancelled task. Never rejects for anything that the child does.
  */
-export async function runCapsuleStep(session: Session, step: CapsuleStep): Promise<StepOutcome> {
+export function runCapsuleStep(session: Session, step: CapsuleStep): Promise<StepOutcome> {
+  return startCapsuleStep(session, step).returned;
+}
+
+/** The same, for whoever waits for the end of the child as well. */
+export function startCapsuleStep(session: Session, step: CapsuleStep): RunningStep {
   const { clock, environment, manifest } = session;
   const since = clock.elapsed();
   const watchSecs = delegationTimeoutSecs(environment, manifest.delegationDeadlineSecs);
   const known: Known = {};
-  const ended = isRegistered(session)
-    ? await unlessCanceled(clock, step, perform(session, step, watchSecs, known))
-    : unregistered(session);
-  const reason = ended.kind === "completed" ? null : ended.text;
-  traceClose(session, { ...step, ...known }, since, ended.kind, reason);
-  return { ...ended, sentence: sentence(step, ended, watchSecs) };
+  const work = isRegistered(session)
+    ? perform(session, step, watchSecs, known)
+    : Promise.resolve(unregistered(session));
+  const returned = unlessCanceled(clock, step, work).then((ended) => {
+    const reason = ended.kind === "completed" ? null : ended.text;
+    traceClose(session, { ...step, ...known }, since, ended.kind, reason);
+    return { ...ended, sentence: sentence(step, ended, watchSecs) };
+  });
+  const done = () => {};
+  return { returned, over: work.then(done, done) };
 }
 
 const WORDS: Readonly<Record<StepKind, string>> = {
@@ -132,11 +150,13 @@ async function perform(
   const { child } = outcome;
   known.sessionId = child.sessionId;
   traceStart(session, child);
-  const seen = await seeChild(session, step, child, watchSecs);
-  await endSeen(session, child, seen, watchSecs);
-  const ended = await endOf(step, child, seen);
-  child.release();
-  return ended;
+  try {
+    const seen = await seeChild(session, step, child, watchSecs);
+    await endSeen(session, child, seen, watchSecs);
+    return await endOf(step, child, seen);
+  } finally {
+    child.release();
+  }
 }
 
 /** Ends the child. Of one that completed nobody records that it was ended: its own record, if any, is the record. */
@@ -146,7 +166,7 @@ async function endSeen(
   seen: Seen,
   watchSecs: number,
 ): Promise<void> {
-  if (seen.kind === "completed") return endAll([child], session.clock);
+  if (seen.kind === "completed") return endChild({ session, child });
   const held = { session, child, identity: identityOf(child) };
   const own = seen.kind === "failed" && seen.taskOver ? "kept" : "replaced";
   return endUnposted(held, { own, ...(seen.kind === "timed_out" && { why: pastDeadline(watchSecs) }) });

@@ -5,9 +5,12 @@ import type { DoorUrl } from "../addresses.ts";
 import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { launch as launchChild } from "../launch/launch.ts";
 import type { LaunchOutcome, LaunchRequest } from "../launch/outcome.ts";
+import { fault } from "../result.ts";
 import { type DelegationRequest, readArguments } from "../session/delegate-task.ts";
 import type { DelegatingSession, RegisteredSession } from "../session/session.ts";
-import { runCapsuleStep, type StepOutcome } from "./capsule-step.ts";
+import { type Arrival, awaitCompletion } from "./arrival.ts";
+import { type StepOutcome, startCapsuleStep } from "./capsule-step.ts";
+import type { ClosedDelegation } from "./closing.ts";
 import { deliverTask } from "./delivery.ts";
 import type { CompletionDoor } from "./door.ts";
 import { abandon } from "./ended-child.ts";
@@ -18,13 +21,9 @@ import { failureText } from "./quoted.ts";
 import { type AlongsideWait, createStatuses, type Emit, type Statuses } from "./statuses.ts";
 import { type DelegateTaskResult, failed, refused, started } from "./tool-result.ts";
 import { createTrace, traceClose, traceStart, traceUnreadable } from "./trace.ts";
-import {
-  awaitCompletion,
-  type ClosedDelegation,
-  type WatchedDelegation,
-  type Watching,
-  watchDelegation,
-} from "./watch.ts";
+import { createUnderWay } from "./under-way.ts";
+import { type WatchedDelegation, watchDelegation } from "./watch.ts";
+import type { Watching } from "./watched-child.ts";
 
 /** How one attempt of a task ended. */
 export type AttemptEnd =
@@ -33,12 +32,14 @@ export type AttemptEnd =
   /** Any other way, by the word of its exit status. */
   | { readonly kind: "ended"; readonly exitStatus: string };
 
+/** What a task does after an attempt: go on, or end. */
 export type Settlement =
   /** The task goes on in the same conversation with this text. */
   | { readonly kind: "continue"; readonly text: string; readonly delegations: readonly string[] }
   /** Nothing is outstanding and nothing is left to say. */
   | { readonly kind: "done" };
 
+/** The delegations of one task. */
 export interface TaskDelegations {
   /** One call of the tool. The signal gives the call up, not a delegation that it has started. */
   call(given: unknown, signal?: AbortSignal): Promise<DelegateTaskResult>;
@@ -60,6 +61,7 @@ export interface TaskDelegations {
   cancel(): Promise<{ readonly delegations: readonly string[] }>;
 }
 
+/** Whose delegations they are, and where their completions arrive. */
 export interface TaskDelegationsOptions {
   readonly session: DelegatingSession;
   /** The session's own, which its A2A door mounts (`completionPlugin`). */
@@ -80,8 +82,7 @@ const NO_TURN_LEFT = "the delegating task had no inference turn left to read thi
 export function createTaskDelegations(options: TaskDelegationsOptions): TaskDelegations {
   const { session, door, taskId } = options;
   const trace = createTrace(session);
-  const launching = new Set<Promise<unknown>>();
-  const starting = new Set<string>();
+  const underWay = createUnderWay();
   const watched = new Map<string, WatchedDelegation>();
   const over = new AbortController();
   const ended = new Promise<void>((resolve) =>
@@ -93,9 +94,9 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
   let settling: Promise<unknown> = Promise.resolve();
   let canceling: ReturnType<TaskDelegations["cancel"]> | undefined;
 
-  const inFlight = () => [...new Set([...starting, ...watched.keys()])].sort();
+  const inFlight = () => [...new Set([...underWay.ids(), ...watched.keys()])].sort();
 
-  const watch = (watching: Watching, arrival: ReturnType<typeof awaitCompletion>, since: number) => {
+  const watch = (watching: Watching, arrival: Arrival, since: number) => {
     const delegation = watchDelegation(watching, arrival);
     const { delegationId } = watching.identity;
     watched.set(delegationId, delegation);
@@ -109,26 +110,9 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
     });
   };
 
-  /** The task waits for it before it goes on or has ended; what it has started is in flight until then. */
-  const inProgress = async <T>(work: (onStarted: (id: string) => void) => Promise<T>): Promise<T> => {
-    const settled = Promise.withResolvers<void>();
-    const ids: string[] = [];
-    launching.add(settled.promise);
-    try {
-      return await work((id) => {
-        ids.push(id);
-        starting.add(id);
-      });
-    } finally {
-      for (const id of ids) starting.delete(id);
-      launching.delete(settled.promise);
-      settled.resolve();
-    }
-  };
-
   const start = (asked: DelegationRequest, signal: AbortSignal): Promise<DelegateTaskResult> => {
     const since = session.clock.elapsed();
-    return inProgress(async (onStarted) => {
+    return underWay.run(async (onStarted) => {
       const { name, version } = asked;
       const { contextId, doorUrl: completionDoor, launch = launchChild } = options;
       const request = { name, version, contextId, completionDoor, signal, onStarted };
@@ -151,7 +135,9 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
       const watchSecs = delegationTimeoutSecs(session.environment, session.manifest.delegationDeadlineSecs);
       const watching: Watching = { session, door, child, identity, watchSecs };
       traceStart(session, child);
-      const held = await handOver(watching, asked.task, options.deliver ?? deliverTask, signal);
+      const held = await handOver(watching, asked.task, options.deliver ?? deliverTask, signal).catch(
+        (error) => fault(error instanceof Error ? error.message : String(error)),
+      );
       if (!held.ok) {
         const message = `${bareName(name)}@${version} did not take its task: ${held.fault}`;
         await abandon(watching);
@@ -163,20 +149,30 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
     });
   };
 
+  /** Every child has been ended and reaped, and everything that was being launched has settled. */
+  const allEnded = async (): Promise<void> => {
+    while (underWay.any() || watched.size > 0) {
+      await underWay.settled();
+      await Promise.all([...watched.values()].map(({ closed }) => closed));
+    }
+  };
+
   const endAll = async (reason: string): Promise<void> => {
     over.abort(reason);
     for (const delegation of watched.values()) delegation.end(reason);
-    await Promise.all(launching);
-    await Promise.all([...watched.values()].map(({ closed }) => closed));
+    await allEnded();
     round = [];
   };
 
   const settleRound = async (statuses: Statuses): Promise<Settlement> => {
-    await Promise.race([Promise.all(launching), ended]);
+    await Promise.race([underWay.settled(), ended]);
     if (!over.signal.aborted) await Promise.race([waitForRound(statuses), ended]);
     onClosed = () => {};
-    // Ended meanwhile: there is nobody left to tell.
-    if (over.signal.aborted) return { kind: "done" };
+    if (over.signal.aborted) {
+      // There is nobody left to tell; but a task that goes on from here has no child any more.
+      await allEnded();
+      return { kind: "done" };
+    }
     const told = round.sort((one, other) =>
       one.identity.delegationId < other.identity.delegationId ? -1 : 1,
     );
@@ -216,9 +212,14 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
     },
     step(asked) {
       const { contextId } = options;
-      return inProgress((onStarted) =>
-        runCapsuleStep(session, { ...asked, contextId, signal: over.signal, onStarted }),
-      );
+      return new Promise((resolve) => {
+        void underWay.run((onStarted) => {
+          const step = { ...asked, contextId, signal: over.signal, onStarted };
+          const { returned, over: ended } = startCapsuleStep(session, step);
+          resolve(returned);
+          return ended;
+        });
+      });
     },
     async settle(end, emit, alongside) {
       if (end.kind === "ended") {

@@ -1,6 +1,5 @@
-/** The completion door as an Elysia plugin: mount it on the A2A door of a session that delegates. */
+/** The completion door in a server: as a function of a request, and as a plugin of the framework. */
 
-import { Elysia } from "elysia";
 import { readJsonBody } from "../../api/body.ts";
 import { readRequest, rpcResponse } from "./a2a.ts";
 import {
@@ -13,28 +12,44 @@ import {
 import { pathOf, refuseForeign } from "./loopback-only.ts";
 
 /**
- * Answers `POST /` with `x-murmur-task-origin: completion` ahead of everything else that the door does: its bearer
- * token, its task queue, its routes. One that a web page may have made is refused, so the door has to listen on
- * 127.0.0.1 or [::1]. Every other request goes on, its
- * body untouched; the completion headers mean nothing there.
+ * Answers `POST /` with `x-murmur-task-origin: completion`, for the A2A door of a session that delegates. Ask it ahead of
+ * everything else that the door does: its bearer token, its task queue, its routes.
+ * One that a web page may have made is refused, so the door has to listen on 127.0.0.1 or [::1].
  *
- * Use it before any other plugin or hook of the door.
+ * @returns `undefined` for every other request, its body untouched; the completion headers mean nothing there
  */
-export function completionPlugin(door: CompletionDoor) {
-  return new Elysia().onRequest(async ({ request }) => {
-    if (request.method !== "POST" || pathOf(request) !== "/") return undefined;
-    if (request.headers.get(ORIGIN_HEADER) !== COMPLETION_ORIGIN) return undefined;
-    const refused = refuseForeign(request);
-    if (refused) return refused;
-    const body = await readJsonBody(request);
-    // A body that cannot be read has no method: it is refused in its turn.
-    const { id, method } = readRequest(body.ok ? body.value : undefined);
-    const answer = door.receive({
-      addressedSession: request.headers.get(ADDRESSEE_HEADER) ?? "",
-      method,
-      delegationId: request.headers.get(DELEGATION_HEADER) ?? undefined,
-    });
-    const headers = body.ok ? undefined : { connection: "close" };
-    return Response.json(rpcResponse(id, answer), headers && { headers });
+export async function answerCompletion(
+  door: CompletionDoor,
+  request: Request,
+): Promise<Response | undefined> {
+  if (request.method !== "POST" || pathOf(request) !== "/") return undefined;
+  if (request.headers.get(ORIGIN_HEADER) !== COMPLETION_ORIGIN) return undefined;
+  const refused = refuseForeign(request);
+  if (refused) return refused;
+  const body = await readJsonBody(request);
+  // A body that cannot be read has no method: it is refused in its turn.
+  const { id, method } = readRequest(body.ok ? body.value : undefined);
+  const answer = door.receive({
+    addressedSession: request.headers.get(ADDRESSEE_HEADER) ?? "",
+    method,
+    delegationId: request.headers.get(DELEGATION_HEADER) ?? undefined,
   });
+  const headers = body.ok ? undefined : { connection: "close" };
+  return Response.json(rpcResponse(id, answer), headers && { headers });
+}
+
+/** An Elysia app, as far as the plugin uses it: this library's declarations do not need the framework's. */
+export interface RequestHooks {
+  onRequest(hook: (context: { readonly request: Request }) => Promise<Response | undefined>): unknown;
+}
+
+/**
+ * {@link answerCompletion} as an Elysia plugin: `new Elysia().use(completionPlugin(door))`. Use it before any other plugin
+ * or hook of the door.
+ */
+export function completionPlugin(door: CompletionDoor): <App extends RequestHooks>(app: App) => App {
+  return (app) => {
+    app.onRequest(({ request }) => answerCompletion(door, request));
+    return app;
+  };
 }

@@ -43,6 +43,11 @@ export interface CompletionDoor {
 /** How many delegations whose outcome was received are remembered; their completions come once more within seconds. */
 const REMEMBERED = 4096;
 
+/**
+ * The completion door of a session.
+ *
+ * @param sessionId the session's own: a completion that is addressed to another is refused
+ */
 export function createCompletionDoor(sessionId: string): CompletionDoor {
   const known = new Map<string, Open>();
   const receivedIds = new Set<string>();

@@ -1,10 +1,16 @@
 /** Ending a child whose outcome is posted to nobody, and what is recorded of it. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import { endAll } from "../launch/ending.ts";
 import type { Report } from "./completion.ts";
 import { reportCompletion } from "./report.ts";
-import { durationOf, ENDED_BY_PARENT, howItEnded, recordOf, type Watching } from "./watch.ts";
+import {
+  durationOf,
+  ENDED_BY_PARENT,
+  endChild,
+  howItEnded,
+  recordOf,
+  type Watching,
+} from "./watched-child.ts";
 
 type Held = Pick<Watching, "session" | "child" | "identity">;
 
@@ -27,7 +33,7 @@ export async function endUnposted(held: Held, { own, why }: UnpostedEnd): Promis
   const { session, child, identity } = held;
   const byItself = await Promise.race([child.exited.then(() => true), turn(false)]);
   const left = recordOf(held);
-  await endAll([child], session.clock);
+  await endChild(held);
   const { records } = child;
   if (!records.ok || left || (own === "kept" && recordOf(held))) return;
   const durationMs = durationOf(held);

@@ -2,10 +2,10 @@
 
 import { within } from "../clock.ts";
 import { fault, type Result } from "../result.ts";
-import { describeExit } from "../launch/child-process.ts";
+import { describeExit } from "../launch/exit-status.ts";
 import type { deliverTask } from "./delivery.ts";
 import { quoteLines } from "./quoted.ts";
-import { pastDeadline, type Watching, watchLeftMs } from "./watch.ts";
+import { pastDeadline, type Watching, watchLeftMs } from "./watched-child.ts";
 
 /** What a child's door was answering when the child ended has arrived by then. */
 const ANSWER_UNDER_WAY_MS = 1_000;

@@ -3,6 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { Elysia } from "elysia";
 import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
+import { unlessAborted } from "../given-up.ts";
 import { newId } from "../identifiers.ts";
 import { objectIn, stringIn } from "../json.ts";
 import { endWithSpawner } from "../lifeline/follow.ts";
@@ -31,9 +32,13 @@ const TASK_NOT_FOUND = -32001;
 const UNSUPPORTED_OPERATION = -32004;
 /** An answer is given over A2A up to here, in bytes; a longer one is in the result file. */
 const MAX_ARTIFACT_BYTES = 512 * 1024;
-/** How long a cancelled task may take to come back, of the 5 s that a child has to wind down. */
-const WIND_DOWN_MS = 3_000;
+/**
+ * How long a cancelled task may take to come back, its own children ended: of the 5 s that a child has after its spawner's
+ * SIGTERM, of the 20 s after its spawner's end, and where nobody's SIGKILL is to come.
+ */
+const WIND_DOWN_MS = { hurried: 4_000, spawner: 18_000, signal: 18_000 };
 
+/** The task that a delegated capsule was handed. */
 export interface ReceivedTask {
   readonly taskId: string;
   readonly contextId: string;
@@ -50,6 +55,7 @@ export interface TaskEnd {
   readonly detail?: string;
 }
 
+/** How a delegated capsule serves its task. */
 export interface ServeTaskOptions {
   readonly run: (task: ReceivedTask) => Promise<TaskEnd>;
   /** Whoever calls the door must present it; it is told to the parent on the readiness line. */
@@ -58,6 +64,8 @@ export interface ServeTaskOptions {
   readonly completions?: CompletionDoor;
   /** `lifecycle.after_task`: `exit` ends the session with its task, `sleep` leaves it listening until it is ended. */
   readonly afterTask?: "exit" | "sleep";
+  /** Aborted: no task is waited for any more, and one that runs is cancelled; the session ends once it has come back. */
+  readonly signal?: AbortSignal;
   /** Called with this capsule's own door before it is ready. */
   readonly onListening?: (door: DoorUrl) => void;
 }
@@ -65,6 +73,7 @@ export interface ServeTaskOptions {
 type State = "TASK_STATE_WORKING" | "TASK_STATE_COMPLETED" | "TASK_STATE_FAILED" | "TASK_STATE_CANCELED";
 
 const CANCELED: TaskEnd = { status: "error", detail: "the task was cancelled before it was done" };
+const ENDED_FIRST: TaskEnd = { status: "error", detail: "the session was ended before its task was done" };
 
 interface HeldTask {
   readonly id: string;
@@ -82,6 +91,8 @@ interface HeldTask {
  */
 export async function serveTask(session: Session, options: ServeTaskOptions): Promise<number> {
   const cancel = new AbortController();
+  if (options.signal?.aborted) cancel.abort();
+  options.signal?.addEventListener("abort", () => cancel.abort(), { once: true });
   const begun = session.clock.elapsed();
   const taken = Promise.withResolvers<{ readonly held: HeldTask; readonly text: string }>();
   const answered = Promise.withResolvers<void>();
@@ -171,18 +182,24 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
   endWithSpawner(session, {
     kind: "agent",
     recordSpawnerEnded: () => trace({ event: "spawner_ended" }),
-    async windDown() {
+    async windDown(by) {
       const isIdle = held?.state !== "TASK_STATE_WORKING";
       cancel.abort();
-      const end = await (running && Promise.race([running, pause(session, WIND_DOWN_MS)]));
+      const bound = WIND_DOWN_MS[session.hurry.signal.aborted ? "hurried" : by];
+      const end = await (running && Promise.race([running, pause(session, bound)]));
       const isDone = isIdle || (end !== undefined && !end.canceled);
-      const cutShort = { ...CANCELED, detail: "the session was ended before its task was done" };
-      return finish(end ?? cutShort, isDone ? "ok" : "canceled");
+      return finish(end ?? ENDED_FIRST, isDone ? "ok" : "canceled");
     },
   });
   await announceReady(session, door, options.operatorToken);
 
-  const { held: task, text } = await taken.promise;
+  const received = await unlessAborted(options.signal, taken.promise);
+  if (received === "aborted") {
+    const exit = await finish(ENDED_FIRST, "ok");
+    await app.stop(true);
+    return exit;
+  }
+  const { held: task, text } = received;
   // The parent must hear that the task is held before the task can end this process.
   await answered.promise;
   await turn();
@@ -203,7 +220,7 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
       ? "TASK_STATE_COMPLETED"
       : "TASK_STATE_FAILED";
   // Its end comes by a signal or the lifeline, whose wind-down ends the process.
-  if (options.afterTask === "sleep") return await new Promise<number>(() => {});
+  if (options.afterTask === "sleep") await unlessAborted(options.signal, new Promise<never>(() => {}));
   const exit = await finish(end, end.canceled ? "canceled" : "ok");
   await app.stop(true);
   return exit;

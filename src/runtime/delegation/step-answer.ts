@@ -4,7 +4,7 @@ import type { ArtifactName, Coordinates } from "../../registry/artifact-name.ts"
 import type { DoorUrl } from "../addresses.ts";
 import { CHILD_FILE_BYTES, readChildFile } from "../child-files.ts";
 import { objectIn, stringIn } from "../json.ts";
-import { describeExit } from "../launch/child-process.ts";
+import { describeExit } from "../launch/exit-status.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { redact, redactBytes } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
@@ -16,7 +16,7 @@ import { identityOf } from "./identity.ts";
 import { quoteChild } from "./quoted.ts";
 import { BEYOND_BYTES } from "./result-file.ts";
 import { CUT_MARK, decodeUtf8, wholeCharacters } from "./utf8.ts";
-import { EXIT_AFTER_COMPLETION_MS, recordOf } from "./watch.ts";
+import { EXIT_AFTER_COMPLETION_MS, recordOf } from "./watched-child.ts";
 
 const POLL_MS = 500;
 /** An answer over A2A may be as long as one in a file, with what stands around it. */

@@ -27,6 +27,7 @@ export type DelegationOutcome =
 /** How a session ended: in the middle of its task, or not. */
 export type SessionExitStatus = "ok" | "canceled";
 
+/** One line of a session's `trace.jsonl`, without what every line has. */
 export type TraceEvent =
   | {
       readonly event: "session_start";

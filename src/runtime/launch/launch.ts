@@ -1,18 +1,16 @@
 /**
  * One launch: the daemon's approval, the artifact that was judged, a folder, a process, and its first line.
  *
- * Whatever goes wrong, nothing is left behind: a process that was started has been reaped, the lifeline is closed, and
- * the child's folder is gone where no process was ever started in it.
+ * Whatever goes wrong, whoever threw, nothing is left behind: a process that was started has been ended, the lifeline
+ * is closed unless a process lives that nothing ends, and the child's folder is gone where no process was ever started
+ * in it.
  */
 
 import { resolve } from "node:path";
-import { printable } from "../../printable.ts";
 import { bareName } from "../../registry/artifact-name.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
-import { within } from "../clock.ts";
 import { childCommand } from "../contract/arguments.ts";
 import { childEnvironment } from "../contract/environment.ts";
-import { parseReadiness, type Readiness } from "../contract/readiness.ts";
 import type { ChildDirectory } from "../directories.ts";
 import { newId } from "../identifiers.ts";
 import { openLifeline, type ParentLifeline } from "../lifeline/parent.ts";
@@ -21,15 +19,13 @@ import { fault, ok, type Result } from "../result.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
-import { CHILD_LIFELINE, type ChildProcess, describeExit, startProcess } from "./child-process.ts";
-import { findChildRecords } from "./child-records.ts";
+import { awaitReadiness } from "./awaited-readiness.ts";
+import { withoutThrowing } from "./callbacks.ts";
+import { CHILD_LIFELINE, startProcess } from "./child-process.ts";
 import { endAll } from "./ending.ts";
-import type { LaunchFailureCause, LaunchOutcome, LaunchRequest } from "./outcome.ts";
-
-/** From starting the child process to its first line. */
-export const LAUNCH_BOUND_MS = 180_000;
-/** How long an end of standard output may come before the end of the process. */
-const EXIT_FOLLOWS_MS = 5_000;
+import { canceled, type Failed, failed, failure } from "./failure.ts";
+import { launchedChild, type Started } from "./launched-child.ts";
+import type { LaunchOutcome, LaunchRequest } from "./outcome.ts";
 
 /** Everything a step of one launch looks at. */
 interface Launch {
@@ -40,13 +36,21 @@ interface Launch {
   readonly lifeline: ParentLifeline;
 }
 
-interface Failed {
-  readonly cause: LaunchFailureCause;
-  readonly message: string;
+/**
+ * Asks for the capsule and starts it; settles when it runs and is ready, or when it is certain that it does not. Never
+ * rejects: what one of the caller's functions throws is one line for the operator.
+ */
+export async function launch(session: RegisteredSession, given: LaunchRequest): Promise<LaunchOutcome> {
+  const asked = withoutThrowing(given, (line) => session.diagnose(line));
+  try {
+    return await askAndStart(session, asked);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    return failure(failed("broken", asked, `something in this process threw: ${why}`));
+  }
 }
 
-/** Asks for the capsule and starts it; settles when it runs and is ready, or when it is certain that it does not. */
-export async function launch(session: RegisteredSession, asked: LaunchRequest): Promise<LaunchOutcome> {
+async function askAndStart(session: RegisteredSession, asked: LaunchRequest): Promise<LaunchOutcome> {
   const { client, credential } = session.registration;
   const answer = await client.spawn({ name: asked.name, version: asked.version }, credential, asked.signal);
   if (asked.signal?.aborted) return failure(canceled(asked));
@@ -55,15 +59,18 @@ export async function launch(session: RegisteredSession, asked: LaunchRequest): 
   if (!manifest.ok) return failure(manifest.fault);
   const lifeline = openLifeline();
   if (!lifeline.ok) return failure(failed("lifeline", asked, `no pipe for its lifeline: ${lifeline.fault}`));
-  const outcome = await launchInFolder({
-    session,
-    asked,
-    approval: answer.value,
-    manifest: manifest.value,
-    lifeline: lifeline.value,
-  });
-  if (outcome.kind !== "launched") lifeline.value.close();
-  return outcome;
+  try {
+    const launch = {
+      session,
+      asked,
+      approval: answer.value,
+      manifest: manifest.value,
+      lifeline: lifeline.value,
+    };
+    return await launchInFolder(launch);
+  } finally {
+    lifeline.value.close();
+  }
 }
 
 /** Nothing of a manifest is used unless it stands in the very bytes that the daemon judged. */
@@ -93,13 +100,16 @@ async function launchInFolder(launch: Launch): Promise<LaunchOutcome> {
   const { session, asked } = launch;
   const folder = session.directories.createChild(bareName(asked.name));
   if (!folder.ok) return failure(failed("folder", asked, folder.fault));
-  const started = await startInFolder(launch, folder.value);
-  if (!started.ok) {
-    const removed = await folder.value.remove();
-    if (!removed.ok) session.diagnose(`warning: ${removed.fault}`);
-    return failure(started.fault);
+  let started: Result<Started, Failed> | undefined;
+  try {
+    started = await startInFolder(launch, folder.value);
+  } finally {
+    if (!started?.ok) {
+      const removed = await folder.value.remove();
+      if (!removed.ok) session.diagnose(`warning: ${removed.fault}`);
+    }
   }
-  return ready(launch, folder.value, started.value);
+  return started.ok ? ready(launch, folder.value, started.value) : failure(started.fault);
 }
 
 /** A link into the work folder may name it as its user did, where that is another path to it. */
@@ -117,12 +127,6 @@ function copyWorkdir(
     signal: asked.signal,
     ...(asked.onProgress && { onProgress: asked.onProgress }),
   });
-}
-
-interface Started {
-  readonly process: ChildProcess;
-  readonly delegationId: string;
-  readonly copy: WorkdirSnapshot | undefined;
 }
 
 async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Result<Started, Failed>> {
@@ -158,132 +162,47 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
   }
   const process = startProcess({
     command,
-    workdir: folder.path,
+    workdir: folder.descriptor,
     environment,
     lifeline: lifeline.readEnd,
     approval: approval.approval,
     output: session.output,
     clock: session.clock,
+    diagnose: session.diagnose,
   });
   if (!process.ok) {
     return fault(failed("not-started", asked, `${command[0]} could not be started: ${process.fault}`));
   }
-  lifeline.handedOver();
-  void process.value.exited.then(lifeline.close);
+  lifeline.handedOver(process.value.gone);
   asked.onStarted?.(delegationId);
   return ok({ process: process.value, delegationId, copy });
 }
 
 async function ready(launch: Launch, folder: ChildDirectory, started: Started): Promise<LaunchOutcome> {
-  const { session, asked } = launch;
-  const { process, delegationId, copy } = started;
-  const readiness = await awaitReadiness(launch, process);
-  if (!readiness.ok) {
+  const { session } = launch;
+  const { process } = started;
+  let launched = false;
+  const end = async () => {
     process.quieten();
-    await endAll([process], session.clock);
+    await endAll([process], session.clock, session.hurry.signal);
+  };
+  try {
+    const readiness = await awaitReadiness(launch, process);
+    if (readiness.ok) {
+      const child = launchedChild(launch, folder, started, readiness.value);
+      launched = true;
+      return { kind: "launched", child };
+    }
+    await end();
     const { cause, message } = readiness.fault;
     // Of a child that was given up there is nothing to explain: the end of its pipe is not waited for.
-    const lines = cause === "canceled" ? [] : await process.lastStderrLines();
-    folder.close();
-    return {
-      kind: "failed",
-      failure: { cause, message, lastLines: lines, started: { delegationId, workdir: folder.path } },
-    };
+    const lastLines = cause === "canceled" ? [] : await process.lastStderrLines();
+    const kept = { delegationId: started.delegationId, workdir: folder.path };
+    return { kind: "failed", failure: { cause, message, lastLines, started: kept } };
+  } finally {
+    if (!launched) {
+      await end();
+      folder.close();
+    }
   }
-  const { sessionId, door, operatorToken, recordsDirectory } = readiness.value;
-  const own = operatorToken ? [operatorToken] : [];
-  const secrets = [launch.approval.approval, ...own];
-  const records = findChildRecords({
-    home: session.directories.home,
-    homeAsGiven: session.environment.HOME,
-    workdir: folder.path,
-    sessionId,
-    reported: recordsDirectory,
-    secrets,
-  });
-  void process.exited.then(records.lookAgain);
-  process.share(own);
-  return {
-    kind: "launched",
-    child: {
-      delegationId,
-      name: asked.name,
-      version: asked.version,
-      sessionId,
-      door,
-      operatorToken,
-      secrets,
-      workdir: folder,
-      get records() {
-        return records.found;
-      },
-      copy,
-      pid: process.pid,
-      readyAt: session.clock.elapsed(),
-      exited: process.exited,
-      lastStderrLines: process.lastStderrLines,
-      signal: process.signal,
-      release() {
-        folder.close();
-        records.close();
-      },
-    },
-  };
-}
-
-async function awaitReadiness(launch: Launch, process: ChildProcess): Promise<Result<Readiness, Failed>> {
-  const { session, asked } = launch;
-  const giveUp = abortOf(asked.signal);
-  const first = await within(
-    session.clock,
-    LAUNCH_BOUND_MS,
-    Promise.race([process.firstLine, giveUp.aborted]),
-  );
-  giveUp.forget();
-  if (first === "late") {
-    return fault(
-      failed("silent", asked, `it wrote no first line within ${LAUNCH_BOUND_MS / 1000} s of its start`),
-    );
-  }
-  if (first.value === "aborted") return fault(canceled(asked));
-  if (first.value.kind === "too-long") {
-    return fault(failed("not-json", asked, "its first line is not a JSON object: it does not end"));
-  }
-  if (first.value.kind === "none") {
-    const exit = await within(session.clock, EXIT_FOLLOWS_MS, process.exited);
-    const how = exit === "late" ? "it closed its standard output" : `it ended (${describeExit(exit.value)})`;
-    return fault(failed("ended", asked, `${how} without a first line`));
-  }
-  const readiness = parseReadiness(first.value.text, launch.approval.approval);
-  if (!readiness.ok) {
-    return fault(failed(readiness.fault.kind, asked, `its first line ${readiness.fault.why}`));
-  }
-  const claimed = session.childSessions.claim(readiness.value.sessionId);
-  if (!claimed.ok) return fault(failed("taken-session-id", asked, `its first line ${claimed.fault}`));
-  return ok(readiness.value);
-}
-
-function failed(cause: LaunchFailureCause, asked: LaunchRequest, why: string): Failed {
-  // What a store or a system says of itself may quote anything.
-  return { cause, message: printable(`could not launch ${asked.name}@${asked.version}: ${why}`) };
-}
-
-function canceled(asked: LaunchRequest): Failed {
-  return failed("canceled", asked, "the launch was given up");
-}
-
-function failure(what: Failed): LaunchOutcome {
-  return { kind: "failed", failure: what };
-}
-
-/** The abort as a promise, whose listener is gone after `forget`. */
-function abortOf(signal: AbortSignal | undefined): {
-  readonly aborted: Promise<"aborted">;
-  readonly forget: () => void;
-} {
-  const { promise: aborted, resolve } = Promise.withResolvers<"aborted">();
-  const abort = () => resolve("aborted");
-  if (signal?.aborted) abort();
-  signal?.addEventListener("abort", abort);
-  return { aborted, forget: () => signal?.removeEventListener("abort", abort) };
 }

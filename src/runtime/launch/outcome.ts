@@ -7,8 +7,9 @@ import type { Secret } from "../secret.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import type { SnapshotProgress } from "../snapshot/thread.ts";
 import type { HeldDirectory } from "../tree/held.ts";
-import type { ExitStatus } from "./child-process.ts";
+import type { ExitStatus } from "./exit-status.ts";
 
+/** What a launch is asked for. */
 export interface LaunchRequest {
   readonly name: ArtifactName;
   readonly version: ArtifactVersion;
@@ -24,6 +25,7 @@ export interface LaunchRequest {
   readonly onProgress?: (progress: SnapshotProgress) => void;
 }
 
+/** What a launch came to. */
 export type LaunchOutcome =
   | { readonly kind: "launched"; readonly child: LaunchedChild }
   /** Nothing exists. `sentence` is the daemon's, byte for byte, or says why the daemon could not be asked. */
@@ -50,8 +52,11 @@ export type LaunchFailureCause =
   | "taken-session-id"
   | "bad-door"
   | "bad-token"
-  | "canceled";
+  | "canceled"
+  /** Something in this process threw that should not: a fault of this library, or of what it was given. */
+  | "broken";
 
+/** Why a granted launch has no child. */
 export interface LaunchFailure {
   readonly cause: LaunchFailureCause;
   /** Names what failed and where, in the launcher's own words; holds no token and nothing that the child said. */
@@ -63,7 +68,7 @@ export interface LaunchFailure {
 }
 
 /** A child that reported itself ready. Its process is the launcher's until it has been reaped. */
-export interface LaunchedChild {
+export interface LaunchedChild extends Disposable {
   readonly delegationId: string;
   readonly name: ArtifactName;
   readonly version: ArtifactVersion;
@@ -87,11 +92,13 @@ export interface LaunchedChild {
   readonly pid: number;
   /** When its first line was read, on the session's clock (`elapsed`): the child watch counts from here. */
   readonly readyAt: number;
-  /** Settles when the process has been reaped. */
+  /** Settles when the process has been reaped, or cannot be (`unreaped`). */
   readonly exited: Promise<ExitStatus>;
   /** The last lines of its standard error, at most 20; waits up to 5 s for the end of the pipe. */
   lastStderrLines(): Promise<string[]>;
   signal(signal: "SIGTERM" | "SIGKILL"): void;
   /** Lets go of the child's folders, once what it left has been read. The child itself is not ended by it. */
   release(): void;
+  /** The same: `using child = outcome.child`. */
+  [Symbol.dispose](): void;
 }

@@ -1,13 +1,24 @@
 /** The child's half of a spawner lifeline: it holds the read end and hears end of file when its spawner ends. */
 
 import type { Environment } from "../contract/environment.ts";
+import { read } from "../posix/content.ts";
+import { whyNoCalls } from "../posix/libc.ts";
 import { isReadOnly, setCloseOnExec } from "../posix/pipe.ts";
-import { statusOf } from "../posix.ts";
+import { LIBC } from "../posix/platform.ts";
+import { readable } from "../posix/readiness.ts";
+import { type Descriptor, statusOf } from "../posix.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
+import { TERMINATED_STATUS, WAIT } from "./thread.ts";
 
+/** The child's end of its lifeline. */
 export interface HeldLifeline {
   /** Settles when the spawner's process has ended, at once where that was earlier. It never rejects. */
   readonly ended: Promise<void>;
+  /**
+   * Ends this process with status 143 so many milliseconds after the end of its spawner, or from now where that was
+   * earlier: in a busy loop of the main thread too, and while it waits for a command. The last call counts.
+   */
+  readonly exitAfter: (ms: number) => void;
 }
 
 /**
@@ -21,11 +32,13 @@ export interface HeldLifeline {
 export function holdLifeline(environment: Environment): Result<HeldLifeline | undefined, StartRefusal> {
   const text = environment.MURMUR_SPAWNER_LIFELINE?.trim() ?? "";
   if (text === "") return ok(undefined);
+  const noCalls = whyNoCalls();
+  if (noCalls !== undefined) return refused(`this process may not call the C library (${noCalls})`);
   const end = readEndIn(text);
   if (!end.ok) return refused(end.fault);
   const descriptor = end.value;
   if (!setCloseOnExec(descriptor).ok) return refused(`descriptor ${descriptor} cannot be made close-on-exec`);
-  return ok({ ended: endOf(descriptor) });
+  return ok(hold(descriptor));
 }
 
 /** The number of an open pipe's read end, 3 or above. The fault is a phrase: `descriptor 7 is not open`. */
@@ -50,36 +63,53 @@ function whyNoReadEnd(descriptor: number): string | undefined {
   return isReadOnly(descriptor) ? undefined : "is not the read end of its pipe";
 }
 
-/**
- * Waits in a thread: a read pending on the main one would keep the process alive. The thread's source is a text, so
- * that it is there in a compiled program too, without being named as one of its entry points.
- *
- * Bytes are thrown away: whatever writes them is not the end. Any error but EINTR is.
- */
-const WAIT = `
-  const { readSync } = require("node:fs");
-  onmessage = ({ data: descriptor }) => {
-    const ignored = Buffer.alloc(4096);
-    for (;;) {
-      try {
-        if (readSync(descriptor, ignored) === 0) break;
-      } catch (error) {
-        if (error.code === "EAGAIN") Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
-        else if (error.code !== "EINTR") break;
-      }
-    }
-    postMessage("ended");
-  };
-`;
+/** Where no thread can be had, this often is the descriptor looked at on the main one, in milliseconds. */
+const LOOK_MS = 20;
 
-function endOf(descriptor: number): Promise<void> {
+function hold(descriptor: Descriptor): HeldLifeline {
+  const { promise: ended, resolve } = Promise.withResolvers<void>();
+  const bound = new Int32Array(new SharedArrayBuffer(4));
+  let threaded = true;
+  const withoutThread = () => {
+    threaded = false;
+    lookNowAndThen(descriptor, resolve);
+  };
+  try {
+    waitInThread({ descriptor, bound, library: LIBC, status: TERMINATED_STATUS }, resolve, withoutThread);
+  } catch {
+    withoutThread();
+  }
+  return {
+    ended,
+    exitAfter(ms) {
+      Atomics.store(bound, 0, ms);
+      Atomics.notify(bound, 0);
+      // The main thread's best; one that is busy outlives its spawner for as long as that takes.
+      void ended.then(() => {
+        if (!threaded)
+          setTimeout(() => Atomics.load(bound, 0) === ms && process.exit(TERMINATED_STATUS), ms).unref();
+      });
+    },
+  };
+}
+
+function waitInThread(order: object, onEnd: () => void, onError: () => void): void {
   const source = URL.createObjectURL(new Blob([WAIT], { type: "application/javascript" }));
   const thread = new Worker(source);
   thread.unref();
-  thread.postMessage(descriptor);
-  return new Promise((resolve) => {
-    thread.onmessage = () => resolve();
-    // A thread that cannot run cannot hear the spawner either: not to outlive it unheard is the rule.
-    thread.onerror = () => resolve();
-  });
+  thread.onmessage = onEnd;
+  thread.onerror = onError;
+  thread.postMessage(order);
+}
+
+function lookNowAndThen(descriptor: Descriptor, onEnd: () => void): void {
+  const ignored = new Uint8Array(4096);
+  const timer = setInterval(() => {
+    if (readable([descriptor])[0] !== true) return;
+    const count = read(descriptor, ignored);
+    if (count.ok && count.value > 0) return;
+    clearInterval(timer);
+    onEnd();
+  }, LOOK_MS);
+  timer.unref();
 }

@@ -1,14 +1,22 @@
 /** What a child does when its spawner has ended (roost-api, "A child ends with its parent"). */
 
 import type { Clock } from "../clock.ts";
+import { within } from "../clock.ts";
+import type { Session } from "../session/session.ts";
 import type { HeldLifeline } from "./child.ts";
+import { TERMINATED_STATUS } from "./thread.ts";
 
-/** The status of a program that SIGTERM ended, as a shell counts it. */
-export const TERMINATED_STATUS = 143;
 /** A teardown that still runs this long after the end of the spawner is cut short. */
-const TEARDOWN_MS = 20_000;
+export const TEARDOWN_MS = 20_000;
+/** How long a script child may take to give its slot at the daemon back before it exits. */
+const RETIRE_MS = 250;
+/** From the end of its spawner a script child has this long, whatever its main thread does. */
+const SCRIPT_MS = 1_000;
 
-/** A script child exits at once; an agent child winds down as a first SIGTERM winds it down. */
+/** What asks a process to end: a first SIGTERM or SIGINT, or the end of its spawner. */
+export type EndedBy = "signal" | "spawner";
+
+/** A script child retires and exits at once; an agent child winds down as a first SIGTERM winds it down. */
 export type Ending =
   | { readonly kind: "script" }
   | {
@@ -16,12 +24,18 @@ export type Ending =
       /** Appends `spawner_ended` to the trace. Not called where a wind-down had begun before. */
       readonly recordSpawnerEnded: () => void;
       /** Cancels what is live, ends the session, and comes back with the exit status. Called once. */
-      readonly windDown: () => Promise<number>;
+      readonly windDown: (by: EndedBy) => Promise<number>;
     };
+
+/** What ends: a session, or as much of one as there is. */
+export interface Followed extends Partial<Pick<Session, "registration" | "directories" | "hurry">> {
+  readonly lifeline: HeldLifeline | undefined;
+  readonly clock: Clock;
+}
 
 export interface Process {
   /** Registers the handler of a first SIGTERM or SIGINT. */
-  readonly onTerminate: (handler: () => void) => void;
+  readonly onTerminate: (handler: (signal?: NodeJS.Signals) => void) => void;
   readonly exit: (status: number) => void;
 }
 
@@ -34,25 +48,40 @@ export const thisProcess: Process = {
 };
 
 /**
- * Ends this process with its spawner and, for an agent, with a first SIGTERM or SIGINT; a second signal ends it at
- * once, as it would a program that handles none.
+ * Ends this process with its spawner, and with a first SIGTERM or SIGINT; a second signal ends it at once, as it would a
+ * program that handles none. A script gives its slot at the daemon back before, where that takes no longer than 250 ms.
+ *
+ * From the end of the spawner a script has 1 s and an agent 20, after which the process exits with status 143 though its
+ * main thread be busy.
  */
-export function endWithSpawner(
-  { lifeline, clock }: { readonly lifeline: HeldLifeline | undefined; readonly clock: Clock },
-  ending: Ending,
-  self: Process = thisProcess,
-): void {
+export function endWithSpawner(followed: Followed, ending: Ending, self: Process = thisProcess): void {
+  const { lifeline, clock, hurry } = followed;
   let begun = false;
-  const windDown = (agent: Extract<Ending, { kind: "agent" }>) => {
+  const end = (by: EndedBy) => {
     if (begun) return;
     begun = true;
-    agent.windDown().then(self.exit, () => self.exit(1));
+    if (ending.kind === "script") return exitRetired(followed, self);
+    if (by === "spawner") ending.recordSpawnerEnded();
+    ending.windDown(by).then(self.exit, () => self.exit(1));
   };
-  if (ending.kind === "agent") self.onTerminate(() => windDown(ending));
-  lifeline?.ended.then(() => {
-    if (ending.kind === "script") return self.exit(TERMINATED_STATUS);
-    clock.after(TEARDOWN_MS, () => self.exit(TERMINATED_STATUS));
-    if (!begun) ending.recordSpawnerEnded();
-    windDown(ending);
+  self.onTerminate((signal) => {
+    if (lifeline && signal !== "SIGINT") hurry?.abort();
+    end("signal");
   });
+  lifeline?.exitAfter(ending.kind === "script" ? SCRIPT_MS : TEARDOWN_MS);
+  lifeline?.ended.then(() => {
+    if (ending.kind === "agent") clock.after(TEARDOWN_MS, () => self.exit(TERMINATED_STATUS));
+    end("spawner");
+  });
+}
+
+/** Its slot and its runtime directory are given back, as far as that goes in so short a time. */
+function exitRetired({ registration, directories, clock }: Followed, self: Process): void {
+  const exit = () => self.exit(TERMINATED_STATUS);
+  const steps = [
+    registration?.client.deregister("failed", registration.credential),
+    directories?.removeRuntime(),
+  ].filter((step) => step !== undefined);
+  if (steps.length === 0) exit();
+  else void within(clock, RETIRE_MS, Promise.allSettled(steps)).then(exit, exit);
 }

@@ -5,11 +5,14 @@ import { close, type Posix } from "../posix.ts";
 import { ok } from "../result.ts";
 
 export interface ParentLifeline {
-  /** For the child: to be handed on as one of its descriptors, then closed here. */
+  /** For the child: to be handed on as one of its descriptors. */
   readonly readEnd: number;
-  /** Closes this process's copy of the read end; only the child's is left, so that it alone hears the end. */
-  handedOver(): void;
-  /** Closes both ends: once the child has been reaped, or was never started. */
+  /**
+   * The child has it: this process's copy of the read end is closed, so that the child alone hears the end. The write end
+   * is closed once the child is gone; one that nothing ends keeps its lifeline, so that it ends with this process.
+   */
+  handedOver(gone: Promise<void>): void;
+  /** Closes both ends, unless a child has it. */
   close(): void;
 }
 
@@ -23,10 +26,16 @@ export function openLifeline(): Posix<ParentLifeline> {
   const { readEnd, writeEnd } = pipe.value;
   const closeRead = once(() => close(readEnd));
   const closeWrite = once(() => close(writeEnd));
+  let handed = false;
   return ok({
     readEnd,
-    handedOver: closeRead,
+    handedOver(gone) {
+      handed = true;
+      closeRead();
+      void gone.then(closeWrite);
+    },
     close() {
+      if (handed) return;
       closeRead();
       closeWrite();
     },

@@ -9,21 +9,54 @@
  * further call of that thread changes.
  */
 
-import { dlopen, type FFIFunction, FFIType, read, toArrayBuffer } from "bun:ffi";
+import { dlopen, type FFIFunction, FFIType, type Pointer, read, toArrayBuffer } from "bun:ffi";
 import { constants } from "node:os";
 import { fault, ok, type Result } from "../result.ts";
 import { INODE64, LIBC, MACOS } from "./platform.ts";
 
 const { i32, u32, ptr, i64_fast: long, u64_fast: size } = FFIType;
 
+let refusal: string | undefined;
+
+/**
+ * Why the C library cannot be called in this process, where it cannot: a host that lets no program write memory and run
+ * it refuses what `bun:ffi` needs. Importing this library does not fail then; every call through it throws.
+ */
+export function whyNoCalls(): string | undefined {
+  return refusal;
+}
+
+/** The functions of the C library that are declared; each throws where they cannot be had (`whyNoCalls`). */
+export function library<const F extends Record<string, FFIFunction>>(declarations: F) {
+  try {
+    return dlopen(LIBC, declarations).symbols;
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    refusal ??= why;
+    const none = () => {
+      throw new Error(`${LIBC} cannot be called: ${why}`);
+    };
+    return new Proxy({}, { get: () => none }) as ReturnType<typeof dlopen<F>>["symbols"];
+  }
+}
+
+/** One function that not every version of this platform's C library has. */
+export function optional<const F extends FFIFunction>(name: string, declaration: F) {
+  try {
+    return dlopen(LIBC, { [name]: declaration }).symbols[name];
+  } catch {
+    return undefined;
+  }
+}
+
 /** One function under a name that differs by platform. */
 function bind<const F extends FFIFunction>(name: string, declaration: F) {
-  const bound = dlopen(LIBC, { [name]: declaration }).symbols[name];
+  const bound = library({ [name]: declaration })[name];
   if (!bound) throw new Error(`${LIBC} has no ${name}`);
   return bound;
 }
 
-export const libc = dlopen(LIBC, {
+export const libc = library({
   openat: { args: [i32, ptr, i32, u32], returns: i32 },
   mkdirat: { args: [i32, ptr, u32], returns: i32 },
   unlinkat: { args: [i32, ptr, i32], returns: i32 },
@@ -41,17 +74,17 @@ export const libc = dlopen(LIBC, {
   pipe: { args: [ptr], returns: i32 },
   ioctl: { args: [i32, size, i32], returns: i32 },
   fcntl: { args: [i32, i32], returns: i32 },
-}).symbols;
+});
 
 /** Calls that Linux alone has; `syscall` stands in for `getdents64`, which older C libraries do not wrap. */
 export const linux = MACOS
   ? undefined
-  : dlopen(LIBC, {
+  : library({
       statx: { args: [i32, ptr, i32, u32, ptr], returns: i32 },
       copy_file_range: { args: [i32, ptr, i32, ptr, size, u32], returns: long },
       pipe2: { args: [ptr, i32], returns: i32 },
       syscall: { args: [long, i32, ptr, size], returns: long },
-    }).symbols;
+    });
 
 export const macos = MACOS
   ? {
@@ -77,15 +110,26 @@ for (const [name, number] of Object.entries(constants.errno)) {
   if (!NAMES.has(number)) NAMES.set(number, name as Errno);
 }
 
-const errnoOf = bind(MACOS ? "__error" : "__errno_location", { args: [], returns: ptr })();
-if (errnoOf === null) throw new Error(`${LIBC} has no errno`);
-const errnoAddress = errnoOf;
+const errnoOf = bind(MACOS ? "__error" : "__errno_location", { args: [], returns: ptr });
+/** Of the thread that loaded this module: each thread has a copy of its own. */
+const errnoAddress = addressOfErrno();
+
+function addressOfErrno(): Pointer {
+  if (refusal !== undefined) return 0 as Pointer;
+  const address = errnoOf();
+  if (address === null) throw new Error(`${LIBC} has no errno`);
+  return address as Pointer;
+}
 
 const FAULTS = new Map<number, Result<never, Errno>>();
 
 /** What the last call failed with. */
 export function lastFault(): Result<never, Errno> {
-  const number = read.i32(errnoAddress, 0);
+  return faultOf(read.i32(errnoAddress, 0));
+}
+
+/** The fault of an error by its number, for a call that returns it. */
+export function faultOf(number: number): Result<never, Errno> {
   let known = FAULTS.get(number);
   if (!known) {
     known = fault(NAMES.get(number) ?? "EUNKNOWN");

@@ -1,7 +1,7 @@
 /**
  * What the C library of this platform calls things: its file, its numbers, its structures.
  *
- * Linux (glibc 2.28 or later) on x64 and arm64, macOS on x64 and arm64. The values are the platforms' public headers'.
+ * Linux (glibc 2.29 or later) on x64 and arm64, macOS on x64 and arm64. The values are the platforms' public headers'.
  */
 
 export const MACOS = process.platform === "darwin";

@@ -17,6 +17,7 @@ export interface ToolDefinition {
   readonly input_schema: object;
 }
 
+/** The tool `delegate-task` of one capsule. */
 export interface DelegateTask {
   readonly definition: ToolDefinition;
   /** What a model can name, and the full name that the daemon is asked for. */

@@ -12,6 +12,13 @@ import { ensureDirectoryAt } from "../tree/replaced-file.ts";
 /** Says one line: no token of the daemon's is in it, and what cannot be seen is escaped. Never throws, and never waits. */
 export type Diagnose = (line: string) => void;
 
+/** A function that is given from outside may fail: there is nobody else to tell. */
+function say({ stderr }: Output, bytes: Uint8Array): void {
+  try {
+    stderr(bytes).catch(() => {});
+  } catch {}
+}
+
 /**
  * A delegated child's standard error is a pipe to its parent: once the parent is gone, lines go to
  * `logs/bootstrap.log` in the child's own records directory (roost-api, "A child ends with its parent").
@@ -27,7 +34,7 @@ export function createDiagnostics(
   });
   return (line) => {
     const bytes = Buffer.from(`${printable(redactSaid(line.replaceAll("\n", " "), []))}\n`);
-    if (read) return void output.stderr(bytes);
+    if (read) return say(output, bytes);
     // Where the folder cannot be written to there is nobody left to tell.
     const logs = ensureDirectoryAt(records.descriptor, "logs");
     if (!logs.ok) return;

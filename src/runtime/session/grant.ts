@@ -1,6 +1,7 @@
 /** The approval that a delegated child is launched with: the one line of its standard input. */
 
 import { type Clock, within } from "../clock.ts";
+import { unlessAborted } from "../given-up.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import { parseSecret, type Secret } from "../secret.ts";
 
@@ -16,9 +17,11 @@ const INPUT_MS = 30_000;
 export async function readGrant(
   input: ReadableStream<Uint8Array>,
   clock: Clock,
+  signal?: AbortSignal,
 ): Promise<Result<Secret, StartRefusal>> {
-  const read = await within(clock, INPUT_MS, readAll(input));
+  const read = await within(clock, INPUT_MS, unlessAborted(signal, readAll(input)));
   if (read === "late") return refused(`it did not end within ${INPUT_MS / 1000} s`);
+  if (read.value === "aborted") return refused("it was given up before it had ended");
   if (read.value === undefined) return refused(`it is longer than ${MAX_INPUT} bytes`);
   const token = parseSecret(read.value.replace(/\n$/, ""));
   return token ? ok(token) : refused("it is not one line with one token");

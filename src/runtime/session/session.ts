@@ -16,8 +16,11 @@ import { parseSpawnerHandle, type SpawnerHandle } from "../contract/spawner-hand
 import { createSessionDirectories, openHome, type SessionDirectories } from "../directories.ts";
 import { newId } from "../identifiers.ts";
 import { type HeldLifeline, holdLifeline } from "../lifeline/child.ts";
+import { TEARDOWN_MS } from "../lifeline/follow.ts";
 import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../manifest.ts";
 import { type Output, processOutput } from "../output.ts";
+import { whyNoCalls } from "../posix/libc.ts";
+import { keepExitStatuses } from "../posix/signals.ts";
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import type { Secret } from "../secret.ts";
 import { type ChildSessions, createChildSessions } from "./child-sessions.ts";
@@ -33,6 +36,8 @@ export interface SessionOptions {
   readonly input?: ReadableStream<Uint8Array>;
   readonly output?: Output;
   readonly clock?: Clock;
+  /** Aborted: the session is not opened. */
+  readonly signal?: AbortSignal;
 }
 
 /** What registering brought: the daemon, and the credential to ask it with. */
@@ -41,7 +46,8 @@ export interface Registration {
   readonly credential: Secret;
 }
 
-export interface Session {
+/** A capsule's own session, from its start to `closeSession`. */
+export interface Session extends AsyncDisposable {
   readonly id: string;
   readonly run: RunArguments;
   /** Its own manifest, from its own store. */
@@ -57,12 +63,19 @@ export interface Session {
   /** Who started it, where a parent did. */
   readonly spawner: SpawnerHandle | undefined;
   readonly lifeline: HeldLifeline | undefined;
+  /**
+   * Aborted once this process was sent SIGTERM and holds a lifeline: its spawner's SIGKILL comes after 5 s, and the ends of
+   * its own children take 3 (`endAll`).
+   */
+  readonly hurry: AbortController;
   readonly formationId: FormationId | undefined;
   readonly environment: Environment;
   readonly output: Output;
   readonly clock: Clock;
   /** Says one line to whoever watches this session. */
   readonly diagnose: Diagnose;
+  /** Closes it as `failed` unless `closeSession` was called: `await using session = opened.value`. */
+  [Symbol.asyncDispose](): Promise<void>;
 }
 
 /** A session that the daemon answers. */
@@ -75,17 +88,22 @@ export function isRegistered(session: Session): session is RegisteredSession {
 /** A session that may have children: its manifest lists some. */
 export type DelegatingSession = RegisteredSession & { readonly delegateTask: DelegateTask };
 
+/** Whether the session may have children: it is registered, and its manifest lists some. */
 export function canDelegate(session: Session): session is DelegatingSession {
   return isRegistered(session) && session.delegateTask !== undefined;
 }
 
 /**
  * Opens the session: what can refuse the launch comes first, then it registers, then its directories are made. Call it once
- * in a process, before anything else is started.
+ * in a process, before anything else is started. From then on a child ends 20 s after its spawner at the latest, with status
+ * 143, whatever its main thread does; `endWithSpawner` says what it does until then.
  *
  * @returns the session, or why this capsule does not start
  */
 export async function openSession(options: SessionOptions = {}): Promise<Result<Session, StartRefusal>> {
+  const noCalls = whyNoCalls();
+  if (noCalls !== undefined) return fault({ message: withoutCalls(noCalls) });
+  keepExitStatuses();
   const environment = options.environment ?? process.env;
   const clock = options.clock ?? systemClock;
   const output = options.output ?? processOutput();
@@ -101,6 +119,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
   if (!spawner.ok) return spawner;
   const lifeline = holdLifeline(environment);
   if (!lifeline.ok) return lifeline;
+  lifeline.value?.exitAfter(TEARDOWN_MS);
   const home = openHome(environment.HOME);
   if (!home.ok) return fault({ message: home.fault });
   home.value.close();
@@ -110,7 +129,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
   const { manifest } = packed.value;
 
   const id = newId("ses");
-  const registered = await registerWhereNeeded(id, run, manifest, environment, clock, options.input);
+  const registered = await registerWhereNeeded(id, run, manifest, { ...options, environment, clock });
   if (!registered.ok) return registered;
   const registration = registered.value;
   const directories = createSessionDirectories({
@@ -122,7 +141,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
     await registration?.client.deregister("failed", registration.credential);
     return fault({ message: directories.fault });
   }
-  return ok({
+  const session: Session = {
     id,
     run,
     manifest,
@@ -133,12 +152,19 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
     childSessions: createChildSessions(id, spawner.value?.sessionId),
     spawner: spawner.value,
     lifeline: lifeline.value,
+    hurry: new AbortController(),
     formationId: formationId.value,
     environment,
     output,
     clock,
     diagnose: createDiagnostics(output, directories.value.records, lifeline.value),
-  });
+    [Symbol.asyncDispose]: () => closeSession(session, "failed"),
+  };
+  return ok(session);
+}
+
+function withoutCalls(why: string): string {
+  return `this process may not call the C library (${why}), which its children and its lifeline need; start it where a program may run memory that it has written`;
 }
 
 /**
@@ -149,13 +175,12 @@ async function registerWhereNeeded(
   id: string,
   run: RunArguments,
   manifest: RuntimeManifest,
-  environment: Environment,
-  clock: Clock,
-  input: ReadableStream<Uint8Array> | undefined,
+  from: SessionOptions & { readonly environment: Environment; readonly clock: Clock },
 ): Promise<Result<Registration | undefined, StartRefusal>> {
+  const { environment, clock, input, signal } = from;
   let approval: Secret | undefined;
   if (run.grantOnStdin) {
-    const grant = await readGrant(input ?? Bun.stdin.stream(), clock);
+    const grant = await readGrant(input ?? Bun.stdin.stream(), clock, signal);
     if (!grant.ok) return grant;
     approval = grant.value;
   }
@@ -163,7 +188,11 @@ async function registerWhereNeeded(
   const url = parseRoostUrl(environment.MURMUR_ROOST_URL);
   if (!url.ok) return fault(notRegistered(run, url.fault));
   const client = createRoostClient(url.value, clock);
-  const answer = await client.register({ session_id: id, name: run.name, version: run.version }, approval);
+  const answer = await client.register(
+    { session_id: id, name: run.name, version: run.version },
+    approval,
+    signal,
+  );
   if (answer.kind === "granted") return ok({ client, credential: answer.value });
   const why = answer.kind === "refused" ? answer.error : answer.reason;
   return fault(notRegistered(run, `mur-roost at ${url.value}: ${why}`));
@@ -192,14 +221,26 @@ export async function announceReady(session: Session, door?: DoorUrl, operatorTo
   await session.output.stdout(Buffer.from(`${line}\n`));
 }
 
+const closings = new WeakMap<SessionDirectories, Promise<void>>();
+
 /**
  * Retires the session: deregisters it and removes its runtime directory; its records stay. A daemon that does not
- * answer is one line of warning, and changes nothing.
+ * answer is one line of warning, and changes nothing. A second call returns the first closing: the first outcome counts.
+ *
+ * @param signal aborted: the daemon's answer is not waited for
  */
-export async function closeSession(session: Session, outcome: Outcome): Promise<void> {
+export function closeSession(session: Session, outcome: Outcome, signal?: AbortSignal): Promise<void> {
+  // A session may be lent as a copy: what is closed once is its directories.
+  const { directories } = session;
+  const closing = closings.get(directories) ?? close(session, outcome, signal);
+  closings.set(directories, closing);
+  return closing;
+}
+
+async function close(session: Session, outcome: Outcome, signal: AbortSignal | undefined): Promise<void> {
   const { registration } = session;
   if (registration) {
-    const answer = await registration.client.deregister(outcome, registration.credential);
+    const answer = await registration.client.deregister(outcome, registration.credential, signal);
     if (answer.kind !== "granted") {
       const sentence = refusalSentence(answer, registration.client.url);
       session.diagnose(`warning: session ${session.id} could not deregister: ${sentence}`);

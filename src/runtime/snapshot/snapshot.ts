@@ -26,8 +26,8 @@ export interface SnapshotRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Why there is no copy; `broken` is a fault of this library. */
-type Cause = CopyFault | { readonly kind: "broken"; readonly message: string };
+/** Why there is no copy; `broken` is a fault of this library, `no-thread` of a host that lets no further thread be. */
+type Cause = CopyFault | { readonly kind: "broken" | "no-thread"; readonly message: string };
 
 export interface SnapshotFault {
   readonly kind: Cause["kind"];
@@ -102,7 +102,14 @@ function runThread({ signal, onProgress }: SnapshotRequest, order: ThreadOrder):
   const abort = () => Atomics.store(aborted, 0, 1);
   const { promise, resolve } = Promise.withResolvers<FinalReport>();
   const script = URL.createObjectURL(new Blob([THREAD], { type: "application/javascript" }));
-  const thread = new Worker(script);
+  let thread: Worker;
+  try {
+    thread = new Worker(script);
+  } catch (error) {
+    URL.revokeObjectURL(script);
+    const message = error instanceof Error ? error.message : String(error);
+    return Promise.resolve({ kind: "fault", fault: { kind: "no-thread", message } });
+  }
   thread.onmessage = ({ data }: MessageEvent<ThreadReport>) => {
     if (data.kind === "progress") onProgress?.(data.progress);
     else resolve(data);
@@ -140,6 +147,11 @@ function describeFault({ source, destination, ceilingBytes }: SnapshotRequest, f
         message: `${copying}: ${what} could not be ${found.doing}: ${describeError(found.errno)}`,
       };
     }
+    case "no-thread":
+      return {
+        kind: found.kind,
+        message: `${copying}: no thread could be started to copy it: ${found.message}; let this process have more threads, or take the capsule out of capabilities.spawn.workdir_snapshot`,
+      };
     case "broken":
       return { kind: found.kind, message: `${copying}: the thread that copies broke off: ${found.message}` };
     default:

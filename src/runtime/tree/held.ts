@@ -3,6 +3,7 @@
 import { close, type Descriptor, encodeName, openDirectoryAt, type Posix } from "../posix.ts";
 import { ok } from "../result.ts";
 
+/** A directory that is held open: it stays the same one, whatever happens to its name. */
 export interface HeldDirectory {
   /** Absolute, as it was when the directory was opened; to be shown and handed on, never to be opened again. */
   readonly path: string;

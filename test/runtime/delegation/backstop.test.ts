@@ -53,36 +53,44 @@ test.each(leavings)(
   },
 );
 
-test.skipIf(!tracing)("one that not even SIGKILL ends is given up at the backstop", async () => {
-  const { clock, task } = host.clocked();
-  const child = await started(task, "traceable");
-  const [pid] = processesOf(child.child_workdir);
-  const tracer = await trace(pid ?? 0);
-  expect(tracer.held).toBe(true);
-  const settling = continued(task);
-  await clock.advance(WATCH_MS + 29_999);
-  expect(task.inFlight()).toEqual([child.delegation_id]);
-  await clock.advance(1);
-  // A last try to end it.
-  await clock.advance(6_000);
-  const { text } = await settling;
-  const reason = "no outcome reached the delegating task within 630s of this sub-capsule starting";
-  const [block, ...more] = blocksOf(text);
-  expect(more).toEqual([]);
-  expect(block).toMatchObject({
-    delegationId: child.delegation_id,
-    status: "terminated",
-    body: expect.stringContaining(`\ndetail: ${reason}\nresult: none`),
-  });
-  expect(recordOf(host.world.home, child)).toMatchObject({ status: "terminated", reported_by: "launcher" });
-  const closed = () => host.trace().filter(({ event }) => event === "delegation");
-  expect(closed()).toMatchObject([{ outcome: "terminated", reason }]);
-  // Its end at last is no second one.
-  await tracer.end();
-  await until("every timer is gone", () => clock.waiting() === 0);
-  expect(closed()).toEqual([]);
-  expect(recordOf(host.world.home, child)).toMatchObject({ status: "terminated", delivered: false });
-});
+test.skipIf(!tracing)(
+  "one that cannot be reaped is closed a second after SIGKILL, for its own reason",
+  async () => {
+    const { clock, task } = host.clocked();
+    const child = await started(task, "traceable");
+    const [pid = 0] = processesOf(child.child_workdir);
+    const tracer = await trace(pid);
+    expect(tracer.held).toBe(true);
+    const settling = continued(task);
+    await clock.advance(WATCH_MS + 5_000);
+    await clock.advance(999);
+    expect(task.inFlight()).toEqual([child.delegation_id]);
+    await clock.advance(1);
+    // What it had started may hold its standard error.
+    await clock.advance(5_000);
+    const { text } = await settling;
+    const reason =
+      "still running at its deadline of 600s (lifecycle.delegation_deadline_secs, MURMUR_DELEGATION_TIMEOUT_SECS)";
+    const [block, ...more] = blocksOf(text);
+    expect(more).toEqual([]);
+    expect(block).toMatchObject({
+      delegationId: child.delegation_id,
+      status: "terminated",
+      body: expect.stringContaining(
+        `\ndetail: ${reason}\n  exit status: unknown, pid ${pid} could not be reaped`,
+      ),
+    });
+    expect(recordOf(host.world.home, child)).toMatchObject({ status: "terminated", reported_by: "launcher" });
+    const closed = () => host.trace().filter(({ event }) => event === "delegation");
+    expect(closed()).toMatchObject([{ outcome: "terminated", reason }]);
+    expect(host.written()).toContain(`pid ${pid} could not be reaped`);
+    // Its end at last is no second one.
+    await tracer.end();
+    await until("every timer is gone", () => clock.waiting() === 0);
+    expect(closed()).toEqual([]);
+    expect(recordOf(host.world.home, child)).toMatchObject({ status: "terminated", delivered: true });
+  },
+);
 
 test.skipIf(!tracing)("one that has reported, and that not even SIGKILL ends, keeps its answer", async () => {
   const { clock, task } = host.clocked();

@@ -13,7 +13,7 @@ import {
   type TaskDelegations,
   type TaskDelegationsOptions,
 } from "../../../src/runtime/index.ts";
-import type { ExitStatus } from "../../../src/runtime/launch/child-process.ts";
+import type { ExitStatus } from "../../../src/runtime/launch/exit-status.ts";
 import { holdDirectory } from "../../../src/runtime/tree/held.ts";
 import { type ManualClock, manualClock } from "../../kit/manual-clock.ts";
 import { coordinates } from "../parent.ts";
@@ -72,6 +72,7 @@ export function playedTask(
   const session = {
     id: "ses_parent",
     clock,
+    hurry: new AbortController(),
     environment,
     manifest: { delegationDeadlineSecs: deadlineSecs },
     directories: { records: { path: root, descriptor: parentRecords }, runtime: { descriptor: runtime } },
@@ -206,6 +207,7 @@ function playedChild(root: string, index: number, { onSignal, launched: more = {
         workdir.close();
         records.close();
       },
+      [Symbol.dispose]: () => child.launched.release(),
       ...more,
     },
     born(at) {

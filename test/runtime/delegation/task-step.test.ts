@@ -3,7 +3,9 @@
 import { beforeEach, expect, test } from "bun:test";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
+import { processesOf } from "../world.ts";
 import { started } from "./driving.ts";
+import { turns } from "./played.ts";
 import { sharedHost } from "./shared-host.ts";
 
 const { host } = sharedHost();
@@ -36,4 +38,26 @@ test("is cancelled with its task, and named beside what the task delegated", asy
   expect(task.inFlight()).toEqual([]);
   expect(host.trace().find(({ event }) => event === "task_canceled")).toMatchObject({ delegations: ids });
   expect(await task.step(step("say:too late"))).toMatchObject({ kind: "canceled" });
+});
+
+test("a cancel waits for the end of a child that the step does not wait for", async () => {
+  const { clock, task } = host.clocked();
+  const running = task.step(step("deaf"));
+  await until("it is deaf", () => host.written().includes("deaf from here on"));
+  const ids = task.inFlight();
+  const canceling = task.cancel();
+  const settling = task.settle({ kind: "finished", turnsLeft: 1 }, () => {});
+  let over = 0;
+  for (const one of [canceling, settling]) void one.then(() => over++);
+  await turns();
+  await clock.advance(900);
+  expect(await running).toMatchObject({ kind: "canceled" });
+  await clock.advance(4_099);
+  expect([over, processesOf(host.session.id).length]).toEqual([0, 1]);
+  await clock.advance(1);
+  expect(await canceling).toEqual({ delegations: ids });
+  expect(await settling).toEqual({ kind: "done" });
+  expect(processesOf(host.session.id)).toEqual([]);
+  expect(task.inFlight()).toEqual([]);
+  expect(clock.waiting()).toBe(0);
 });

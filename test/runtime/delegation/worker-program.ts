@@ -1,7 +1,7 @@
 /** A delegated capsule for tests: it does what its task says, and misbehaves where its task says how. */
 
 import { randomBytes } from "node:crypto";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import {
   createCompletionDoor,
@@ -76,7 +76,13 @@ const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<Tas
   },
   traceable: (text, signal) => {
     allowTracing();
+    process.stderr.write("traceable from here on\n");
     return forever(text, signal);
+  },
+  /** Never comes back to its event loop. */
+  deaf: async () => {
+    writeSync(2, "deaf from here on\n");
+    for (;;) Bun.sleepSync(10_000);
   },
   misdeed: (plan, signal) => misbehave(session, JSON.parse(plan), signal),
   forever,

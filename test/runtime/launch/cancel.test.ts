@@ -92,7 +92,7 @@ test("at each moment of a launch", async () => {
     expect((await reservations()) - granted).toBeLessThanOrEqual(1);
   });
   for (const step of [
-    "clock.after",
+    "clock.after()",
     "registration.client.spawn has settled",
     "store.resolve has settled",
     "the copy",

@@ -29,7 +29,7 @@ describe("ending a child", () => {
     const ending = endAll([...stubborn, willing], clock);
     await willing.exited;
     await clock.advance(4_999);
-    expect(processesOf(parent.binary)).toHaveLength(3);
+    expect(processesOf(world.workdir)).toHaveLength(3);
     await clock.advance(1);
     await ending;
     for (const child of stubborn) {
@@ -37,6 +37,19 @@ describe("ending a child", () => {
     }
     expect(await willing.exited).toEqual({ kind: "exited", status: 0 });
     expect(clock.waiting()).toBe(0);
+  });
+
+  test("a script gives its slot at the daemon back", async () => {
+    const { client } = parent.session.registration;
+    const before = await client.status(parent.session.id);
+    const scripts = await Promise.all([1, 2, 3, 4].map(() => parent.launched("long-script")));
+    await endAll(scripts, systemClock);
+    for (const script of scripts) {
+      expect(await script.exited).toEqual({ kind: "exited", status: 143 });
+      expect(await client.status(script.sessionId)).toMatchObject({ value: { status: "failed" } });
+      script.release();
+    }
+    expect(await client.status(parent.session.id)).toMatchObject(before);
   });
 
   test("leaves one that is gone the outcome it had, and may be asked for twice", async () => {
@@ -48,14 +61,14 @@ describe("ending a child", () => {
 
   test.each([
     ["before it is asked for", "agent", () => true],
-    ["while the child says nothing", "silent", () => processesOf(parent.binary).length > 0],
+    ["while the child says nothing", "silent", () => processesOf(world.workdir).length > 0],
   ])("a launch given up %s is given up at once", async (_, mode, when) => {
     const giveUp = new AbortController();
     const outcome = parent.launch(mode, { signal: giveUp.signal });
     await until("the moment to give up", when);
     giveUp.abort();
     expect(await outcome).toMatchObject({ kind: "failed", failure: { cause: "canceled" } });
-    expect(processesOf(parent.binary)).toEqual([]);
+    expect(processesOf(world.workdir)).toEqual([]);
   });
 
   test("so is one given up while the daemon has not answered", async () => {
@@ -107,9 +120,9 @@ describe("a child ends with its parent", () => {
     const process = top("chain");
     const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
     expect((await ready.read()).value).toContain('"session_id"');
-    expect(processesOf(parent.binary)).toHaveLength(3);
+    expect(processesOf(world.workdir)).toHaveLength(3);
     process.kill("SIGKILL");
-    await until("every descendant is gone", () => processesOf(parent.binary).length === 0, 30_000);
+    await until("every descendant is gone", () => processesOf(world.workdir).length === 0, 30_000);
     const records = Bun.spawnSync(["find", join(world.home, ".murmur", "records"), "-name", "trace.jsonl"]);
     const traces = records.stdout.toString().trim().split("\n");
     expect(traces).toHaveLength(2);
@@ -122,13 +135,22 @@ describe("a child ends with its parent", () => {
     rmSync(join(world.home, "levels"));
   });
 
+  test("scripts that compute hear it too", async () => {
+    const process = top("long-script:busy");
+    const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await ready.read()).value).toContain('"session_id"');
+    expect(processesOf(world.workdir)).toHaveLength(3);
+    process.kill("SIGKILL");
+    await until("every child is gone", () => processesOf(world.workdir).length === 0, 30_000);
+  });
+
   test("each of several siblings hears it, though the others live", async () => {
     writeFileSync(join(world.home, "levels"), "0");
     const process = top("siblings");
     const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
     expect((await ready.read()).value).toContain('"session_id"');
-    expect(processesOf(parent.binary)).toHaveLength(5);
+    expect(processesOf(world.workdir)).toHaveLength(5);
     process.kill("SIGKILL");
-    await until("every child is gone", () => processesOf(parent.binary).length === 0, 30_000);
+    await until("every child is gone", () => processesOf(world.workdir).length === 0, 30_000);
   });
 });

@@ -165,14 +165,14 @@ describe("every failure is told apart, and nothing of it stays", () => {
   test("silence ends with the launch bound", async () => {
     const clock = manualClock(Date.now());
     const outcome = parent.launch("silent", { clock });
-    await until("the child waits", () => clock.waiting() === 1 && processesOf(parent.binary).length > 0);
+    await until("the child waits", () => clock.waiting() === 1 && processesOf(world.workdir).length > 0);
     await clock.advance(179_999);
     await clock.advance(1);
     expect(await outcome).toMatchObject({
       kind: "failed",
       failure: { cause: "silent", message: expect.stringContaining("no first line within 180 s") },
     });
-    expect(processesOf(parent.binary)).toEqual([]);
+    expect(processesOf(world.workdir)).toEqual([]);
   });
 
   test("a child that closes its standard output without a line is ended", async () => {
@@ -183,11 +183,11 @@ describe("every failure is told apart, and nothing of it stays", () => {
       settled = true;
     });
     await until("it was given up", async () => {
-      if (processesOf(parent.binary).length > 0) await clock.advance(1_000);
+      if (processesOf(world.workdir).length > 0) await clock.advance(1_000);
       return settled;
     });
     expect(await outcome).toMatchObject({ kind: "failed", failure: { cause: "ended" } });
-    expect(processesOf(parent.binary)).toEqual([]);
+    expect(processesOf(world.workdir)).toEqual([]);
   });
 
   test("an approval that expired before the start starts nothing", async () => {

@@ -16,21 +16,24 @@ const PARENT = `
   import { endAll, Secret, systemClock } from "${source}/index.ts";
   import { startProcess } from "${source}/launch/child-process.ts";
   import { openLifeline } from "${source}/lifeline/parent.ts";
+  import { openDirectoryPath } from "${source}/posix.ts";
   const quiet = async () => {};
+  const root = openDirectoryPath("/");
   function start(...command) {
     const lifeline = openLifeline();
     const started = startProcess({
-      command: [...command, "sh", "-c", "echo ready; exec sleep ${SLEEP}"],
-      workdir: "/",
+      command: [...command, "/bin/sh", "-c", "echo ready; exec sleep ${SLEEP}"],
+      workdir: root.value,
       environment: { PATH: process.env.PATH },
       lifeline: lifeline.value.readEnd,
       approval: new Secret("approval"),
       output: { stdout: quiet, stderr: quiet },
       clock: systemClock,
+      diagnose: () => {},
     });
     return started.value;
   }
-  const foreign = start("setpriv", "--reuid=65534", "--clear-groups");
+  const foreign = start("${Bun.which("setpriv")}", "--reuid=65534", "--clear-groups");
   const own = start();
   await Promise.all([foreign.firstLine, own.firstLine]);
   endAll([foreign, own], systemClock).catch((error) => {

@@ -1,0 +1,73 @@
+/**
+ * `npm run fuzz:archives -- --seconds N [--seed S]`: mutant archives, read by ours and by whichever other ZIP readers are
+ * installed. Exits 1 where one of them shows another manifest than ours; the seed makes the same archive again.
+ *
+ * `--record` writes what the tests use where those readers or archivers are missing: ordinary archives, and mutants with
+ * what the readers made of them.
+ */
+
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { ARCHIVERS, archiveBy } from "../test/kit/archivers.ts";
+import { createRandom } from "../test/kit/random.ts";
+import { compareMutants, ownView } from "../test/kit/zip-comparison.ts";
+import { mutantArchive } from "../test/kit/zip-mutants.ts";
+import { installed, type Views, ZipPeers } from "../test/kit/zip-peers.ts";
+
+/** Mutants that one of the readers shows something in, half of them read by ours: what none reads says nothing. */
+const RECORDED = 200;
+const RECORDS = join(import.meta.dir, "../test/registry/zip/recorded.json");
+
+const { values } = parseArgs({
+  options: { seconds: { type: "string" }, seed: { type: "string" }, record: { type: "boolean" } },
+});
+const seconds = Number(values.seconds ?? 60);
+const seed = Number(values.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]);
+const readers = installed(["zipfile", "zipfile-extract", "unzip", "7z", "bsdtar"]);
+if (readers.length === 0) throw new Error("/usr/bin/python3, which asks the other readers, is not installed");
+
+const say = (line: string) => process.stdout.write(`${line}\n`);
+say(`seeds from ${seed} on; ${readers.join(", ")}`);
+const directory = mkdtempSync(join(tmpdir(), "mur-roost-fuzz-"));
+try {
+  await using peers = new ZipPeers(readers);
+  if (values.record) await record(peers, directory, seed);
+  else process.exitCode = await compare(peers, directory);
+} finally {
+  rmSync(directory, { recursive: true });
+}
+
+async function compare(peers: ZipPeers, directory: string): Promise<number> {
+  const end = performance.now() + seconds * 1000;
+  const isOver = () => performance.now() >= end;
+  const { differences, ...counts } = await compareMutants(peers, directory, seed, isOver);
+  say(JSON.stringify(counts));
+  for (const { seed, readers } of differences) say(`seed ${seed}: ${readers.join(", ")} differ`);
+  return differences.length === 0 ? 0 : 1;
+}
+
+async function record(peers: ZipPeers, directory: string, firstSeed: number): Promise<void> {
+  const ordinary: Record<string, string> = {};
+  for (const archiver of ARCHIVERS) {
+    const scratch = mkdtempSync(join(directory, "archiver-"));
+    const archive = archiveBy(archiver, scratch);
+    if (!archive) throw new Error(`${archiver}: not installed`);
+    ordinary[archiver] = archive.toString("base64");
+  }
+  const mutants: { archive: string; views: Views }[] = [];
+  const left = { read: RECORDED / 2, refused: RECORDED / 2 };
+  for (let seed = firstSeed; left.read + left.refused > 0; seed++) {
+    const archive = mutantArchive(createRandom(seed));
+    const path = join(directory, "mutant.zip");
+    writeFileSync(path, archive);
+    const verdict = (await ownView(path)) === null ? "refused" : "read";
+    if (left[verdict] === 0) continue;
+    const views = await peers.views(path);
+    if (Object.values(views).every((view) => view === null)) continue;
+    left[verdict]--;
+    mutants.push({ archive: archive.toString("base64"), views });
+  }
+  writeFileSync(RECORDS, `${JSON.stringify({ ordinary, mutants }, undefined, 1)}\n`);
+}

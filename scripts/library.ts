@@ -1,0 +1,132 @@
+/**
+ * `npm run build:library`: writes `library/`, the part of this repository that the npm package holds. JavaScript with
+ * source maps comes from the bundler, declarations with their docstrings from the compiler.
+ *
+ * The entry points are `src/<name>/index.ts`; what they are made of is found by following their imports.
+ */
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { dirname, join, relative } from "node:path";
+import { ROOT } from "./compile.ts";
+import { slimSourceMap } from "./library/source-map.ts";
+
+/** Where the library is written. */
+export const LIBRARY = join(ROOT, "library");
+
+/** `mur-roost/<name>` is `src/<name>/index.ts`. */
+export const ENTRY_POINTS: readonly string[] = ["runtime", "formation"].filter((name) =>
+  existsSync(join(ROOT, "src", name, "index.ts")),
+);
+
+const SOURCES = ENTRY_POINTS.map((name) => join(ROOT, "src", name, "index.ts"));
+
+/**
+ * Builds the library beside `place` and moves it there when it is whole.
+ *
+ * @throws {Error} with the bundler's or the compiler's messages; what stood at `place` still stands there then
+ */
+export async function buildLibrary(place: string): Promise<void> {
+  await mkdir(dirname(place), { recursive: true });
+  const scratch = await mkdtemp(join(dirname(place), ".library-"));
+  try {
+    const made = join(scratch, "library");
+    await Promise.all([writePrograms(made), writeDeclarations(made, scratch)]);
+    await rm(place, { recursive: true, force: true });
+    await rename(made, place);
+  } finally {
+    await rm(scratch, { recursive: true, force: true });
+  }
+}
+
+/** What both entry points use is one chunk, so that a class is the same class in both. */
+async function writePrograms(place: string): Promise<void> {
+  const built = await Bun.build({
+    entrypoints: SOURCES,
+    root: join(ROOT, "src"),
+    outdir: place,
+    target: "bun",
+    format: "esm",
+    packages: "external",
+    splitting: true,
+    sourcemap: "linked",
+    throw: false,
+  });
+  if (!built.success) throw new Error(["the bundler failed:", ...built.logs.map(String)].join("\n"));
+  for (const { kind, path } of built.outputs) {
+    if (kind === "sourcemap") await writeFile(path, slimSourceMap(await readFile(path, "utf8")));
+  }
+}
+
+/** The declarations of what the entry points' declarations name, and of nothing else. */
+async function writeDeclarations(place: string, scratch: string): Promise<void> {
+  const all = join(scratch, "declarations");
+  await compileDeclarations(all, scratch);
+  const pending = ENTRY_POINTS.map((name) => join(name, "index.d.ts"));
+  const written = new Set<string>();
+  for (let file = pending.pop(); file !== undefined; file = pending.pop()) {
+    if (written.has(file)) continue;
+    written.add(file);
+    const text = await readFile(join(all, file), "utf8");
+    for (const specifier of relativeImports(text)) {
+      pending.push(join(dirname(file), specifier.replace(/\.ts$/, ".d.ts")));
+    }
+    await mkdir(dirname(join(place, file)), { recursive: true });
+    await writeFile(join(place, file), withoutTsSpecifiers(text));
+  }
+}
+
+async function compileDeclarations(place: string, scratch: string): Promise<void> {
+  const config = join(scratch, "tsconfig.json");
+  const options = {
+    extends: join(ROOT, "tsconfig.json"),
+    compilerOptions: {
+      noEmit: false,
+      declaration: true,
+      emitDeclarationOnly: true,
+      rewriteRelativeImportExtensions: true,
+      rootDir: join(ROOT, "src"),
+      outDir: place,
+      typeRoots: [join(ROOT, "node_modules")],
+    },
+    include: [],
+    files: SOURCES,
+  };
+  await writeFile(config, JSON.stringify(options));
+  const compiler = Bun.spawn([join(ROOT, "node_modules", ".bin", "tsc"), "-p", config], {
+    cwd: ROOT,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const said = await compiler.stdout.text();
+  if ((await compiler.exited) !== 0) throw new Error(`the compiler failed:\n${said.trim()}`);
+}
+
+/** Of `from "./x.ts"` and `import("./x.ts")`. */
+const RELATIVE_IMPORT = /((?:\bfrom|\bimport\()\s*")(\.{1,2}\/[^"]+)(")/g;
+
+function relativeImports(text: string): string[] {
+  return [...text.matchAll(RELATIVE_IMPORT)].map(([, , specifier = ""]) => specifier);
+}
+
+/** The compiler rewrites `.ts` in JavaScript only; in a declaration, `.js` is what every resolution mode understands. */
+function withoutTsSpecifiers(text: string): string {
+  return text.replace(
+    RELATIVE_IMPORT,
+    (_, before, specifier, after) => `${before}${specifier.replace(/\.ts$/, ".js")}${after}`,
+  );
+}
+
+if (import.meta.main) {
+  const unknown = process.argv.slice(2).find((flag) => flag !== "--quiet");
+  if (unknown !== undefined) {
+    process.stderr.write(`library: unknown argument: ${unknown} (only --quiet is known)\n`);
+    process.exit(1);
+  }
+  try {
+    await buildLibrary(LIBRARY);
+  } catch (error) {
+    process.stderr.write(`library: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exit(1);
+  }
+  if (!process.argv.includes("--quiet"))
+    process.stdout.write(`${relative(process.cwd(), LIBRARY) || LIBRARY}\n`);
+}

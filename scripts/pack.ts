@@ -1,0 +1,106 @@
+/**
+ * `npm run pack -- FOLDER [--registry-path DIR]`: packs a folder with a `murmur.yaml` into a `.mur.zip`, puts it into the
+ * registry under the name and version that its manifest says, and prints what the daemon will hold of it.
+ *
+ * The name is `<scope>/<name>`, or a bare name, whose scope is then `local`.
+ */
+import { readFileSync } from "node:fs";
+import { isAbsolute, join, resolve } from "node:path";
+import type { Envelope } from "../src/referee/envelope.ts";
+import { parseArtifactName, parseArtifactVersion } from "../src/registry/artifact-name.ts";
+import { readManifest } from "../src/registry/manifest.ts";
+import { publishFolder } from "./pack/publish.ts";
+
+const USAGE = "usage: npm run pack -- FOLDER [--registry-path DIR]";
+
+class Refusal extends Error {}
+
+interface Arguments {
+  readonly folder: string;
+  readonly registry: string;
+}
+
+function readArguments(args: readonly string[]): Arguments {
+  const folders: string[] = [];
+  let registry: string | undefined;
+  for (let at = 0; at < args.length; at++) {
+    const argument = args[at] ?? "";
+    if (argument === "--registry-path") registry = args[++at] ?? "";
+    else if (argument.startsWith("--registry-path=")) registry = argument.slice("--registry-path=".length);
+    else if (argument.startsWith("-")) throw new Refusal(`unknown argument: ${argument}; ${USAGE}`);
+    else folders.push(argument);
+  }
+  const [folder, ...more] = folders;
+  if (folder === undefined || more.length > 0) throw new Refusal(`one folder is needed; ${USAGE}`);
+  if (registry === "") throw new Refusal(`--registry-path needs a folder; ${USAGE}`);
+  return { folder: resolve(started, folder), registry: resolve(started, registry ?? defaultRegistry()) };
+}
+
+function defaultRegistry(): string {
+  const home = process.env.HOME ?? "";
+  if (!isAbsolute(home)) throw new Refusal("HOME is not an absolute path: set it, or name --registry-path");
+  return join(home, ".murmur", "artifacts");
+}
+
+/** npm runs a script in the project's folder; this is where the user was. */
+const started = process.env.INIT_CWD ?? process.cwd();
+
+/** @returns the lines to print */
+async function pack(args: readonly string[]): Promise<string[]> {
+  const { folder, registry } = readArguments(args);
+  const manifestPath = join(folder, "murmur.yaml");
+  const reading = readManifest(readFileSync(manifestPath, "utf8"));
+  if (!reading.ok) throw new Refusal(`manifest parse error: ${manifestPath}: ${reading.fault}`);
+  const { name: declared, version: declaredVersion } = reading.manifest;
+  const name = parseArtifactName(declared.includes("/") ? declared : `local/${declared}`);
+  if (!name) {
+    throw new Refusal(
+      `${manifestPath}: name must be 1 to 100 characters of a-z, 0-9 and -, with or without a scope`,
+    );
+  }
+  const version = parseArtifactVersion(declaredVersion);
+  if (!version) {
+    throw new Refusal(
+      `${manifestPath}: version must be 1 to 128 characters without slashes or control characters`,
+    );
+  }
+  const { resolution, path } = await publishFolder(folder, { name, version }, registry);
+  if (!resolution.ok) throw new Refusal(resolution.message);
+  const { sha256, held } = resolution.artifact;
+  return [
+    `${name}@${version}`,
+    `  ${path}`,
+    `  sha256 ${sha256}`,
+    "what the daemon holds of it:",
+    ...describe(held),
+  ];
+}
+
+/** One line for each axis on which it holds something. */
+function describe(held: Envelope): string[] {
+  const lists = {
+    "capabilities.network.allow": held.networkAllow,
+    "capabilities.peer_fetch.allow": held.peerFetchAllow,
+    "capabilities.shell.allow": held.shellAllow,
+    "capabilities.spawn.allow": held.spawnAllow,
+    "capabilities.env.allow": held.envAllow,
+    "capabilities.state.store": held.stateStores,
+    "capabilities.install.skill": held.installSkill,
+    "capabilities.install.tool": held.installTool,
+  };
+  const declared = Object.entries(lists).filter(([, { entries }]) => entries.length > 0);
+  return [
+    ...declared.map(([key, { entries }]) => `${key}: ${entries.join(", ")}`),
+    ...(held.unixSockets ? ["capabilities.network.unix_sockets: true"] : []),
+    ...(held.workdirExec ? ["capabilities.filesystem.workdir_exec: true"] : []),
+    `capabilities.filesystem.scope: ${held.filesystemScope ?? "the whole work folder"}`,
+    `capabilities.containment: ${held.containment}`,
+  ].map((line) => `  ${line}`);
+}
+
+try {
+  process.stdout.write(`${(await pack(process.argv.slice(2))).join("\n")}\n`);
+} catch (error) {
+  process.stderr.write(`pack: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.exit(1);
+}

@@ -1,0 +1,30 @@
+/** The command line of `npm run release`. */
+import { failure, type Outcome, success } from "./outcome.ts";
+
+export interface ReleaseFlags {
+  /** Whether every file is built twice and compared. */
+  readonly buildTwice: boolean;
+  /** A checksum file of another program, whose lines go into the release's own. */
+  readonly withChecksums: string | undefined;
+}
+
+/** Reads the arguments. The fault names the argument to change. */
+export function parseReleaseFlags(args: readonly string[]): Outcome<ReleaseFlags> {
+  let buildTwice = true;
+  let withChecksums: string | undefined;
+  for (let at = 0; at < args.length; at++) {
+    const [flag = "", ...rest] = args[at]?.split("=") ?? [];
+    const given = rest.length > 0 ? rest.join("=") : undefined;
+    if (flag === "--skip-second-build" && given === undefined) {
+      buildTwice = false;
+    } else if (flag === "--with-checksums") {
+      withChecksums = given ?? args[++at];
+      if (!withChecksums) return failure("--with-checksums needs a file: --with-checksums FILE");
+    } else {
+      return failure(
+        `unknown argument: ${args[at]} (--skip-second-build and --with-checksums FILE are known)`,
+      );
+    }
+  }
+  return success({ buildTwice, withChecksums });
+}

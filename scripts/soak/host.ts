@@ -1,0 +1,122 @@
+/** The host of a soak of children: a home, the compiled daemon, the capsules, and what of them is left. Linux only. */
+
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { startDaemonProcess } from "../../test/kit/daemon-process.ts";
+import { packCapsule, publishArchive } from "../../test/kit/publish.ts";
+import {
+  canDelegate,
+  type DelegatingSession,
+  openSession,
+  parseArtifactName,
+  parseArtifactVersion,
+} from "../../src/runtime/index.ts";
+import { ROOT } from "../compile.ts";
+
+const VERSION = "1.0.0";
+
+export interface SoakHost {
+  readonly home: string;
+  readonly session: DelegatingSession;
+  /** A process of the delegating capsule, which delegates on and on. */
+  startParent(): Bun.Subprocess;
+  /** The processes of the capsules. */
+  processes(): number[];
+  /** The sessions whose runtime directory is left, this one's not counted. */
+  leftovers(): string[];
+  /** Live at the daemon, this session not counted. */
+  live(): Promise<number>;
+  statusOf(session: string): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** @param program the compiled capsule, in a folder of this soak alone */
+export async function openSoakHost(program: string): Promise<SoakHost> {
+  const home = mkdtempSync(join(tmpdir(), "mur-roost-soak-"));
+  const workdir = join(home, "project");
+  mkdirSync(workdir);
+  for (const [name, capabilities] of [
+    ["parent", "{spawn: {allow: [local/child]}}"],
+    ["child", "{env: {allow: []}}"],
+  ]) {
+    const manifest = `name: ${name}\nversion: ${VERSION}\ncapabilities: ${capabilities}\n`;
+    const archive = await packCapsule({ "murmur.yaml": manifest });
+    publishArchive(join(home, ".murmur", "artifacts"), `local/${name}`, VERSION, archive);
+  }
+  const roomy = ["--max-concurrent", "100000", "--max-live-capsules", "100000"];
+  const daemon = await startDaemonProcess({
+    command: [join(ROOT, "dist", "mur-roost")],
+    args: ["--port", "0", "--spawn-allow", "local/parent", ...roomy],
+    home,
+  });
+  const environment = {
+    PATH: process.env.PATH ?? "",
+    HOME: home,
+    MURMUR_ROOST_URL: daemon.url,
+    MURMUR_MUR_BINARY: program,
+  };
+  const name = parseArtifactName("local/parent");
+  const version = parseArtifactVersion(VERSION);
+  if (!name || !version) throw new Error("the parent has no name");
+  const run = {
+    name,
+    version,
+    workdir,
+    grantOnStdin: false,
+    readinessTokens: false,
+    parentWorkdir: undefined,
+  };
+  const output = { stdout: async () => {}, stderr: async () => {} };
+  const opened = await openSession({ run, environment, output });
+  if (!opened.ok || !canDelegate(opened.value)) throw new Error(JSON.stringify(opened));
+  const session = opened.value;
+  const { client } = session.registration;
+  const status = async (id: string) => {
+    const answer = await client.status(id);
+    return answer.kind === "granted" ? answer.value : undefined;
+  };
+  return {
+    home,
+    session,
+    startParent: () =>
+      Bun.spawn([program, "run", "--capsule", name, "--capsule-version", version, "--workdir", workdir], {
+        env: environment,
+        stdio: ["ignore", "ignore", "ignore"],
+      }),
+    processes: () => processesOf(program),
+    leftovers() {
+      const sessions = join(home, ".murmur", "sessions");
+      return existsSync(sessions) ? readdirSync(sessions).filter((id) => id !== session.id) : [];
+    },
+    live: async () => ((await status(session.id))?.live_capsules ?? Number.NaN) - 1,
+    statusOf: async (id) => (await status(id))?.status ?? "unknown",
+    async stop() {
+      for (const pid of processesOf(program)) process.kill(pid, "SIGKILL");
+      await daemon.kill("SIGKILL");
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A zombie has no command line. */
+function processesOf(program: string): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => commandOf(pid).startsWith(`${program}\0`))
+    .map(Number);
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+  } catch {
+    // It has ended meanwhile.
+    return "";
+  }
+}
+
+/** The descriptors of this process. */
+export function openDescriptors(): number {
+  return readdirSync("/proc/self/fd").length;
+}

@@ -1,0 +1,115 @@
+/**
+ * A file that is read once from its start to its end, and hashed as it is read.
+ *
+ * Whatever a reader takes from it has gone into the hash. What it was shown ahead of that is kept, and compared with the
+ * bytes that go into the hash when their turn comes. So what was read and what was hashed are the same bytes by
+ * construction, whoever writes to the file meanwhile; and no file is ever held in memory whole.
+ */
+
+import { readSync } from "node:fs";
+import type { Sha256 } from "./artifact-name.ts";
+import type { ArchiveBytes } from "./zip/archive-bytes.ts";
+import { ArchiveFault } from "./zip/archive-fault.ts";
+
+/** What is read and hashed between two pauses; a fraction of a millisecond. */
+const WINDOW_BYTES = 128 * 1024;
+
+/** Other bytes went into the hash than were shown before, or the file became shorter. */
+export class FileChanged extends Error {}
+
+interface Shown {
+  readonly start: number;
+  readonly bytes: Buffer;
+}
+
+export class HashedFile implements ArchiveBytes {
+  readonly size: number;
+  readonly #descriptor: number;
+  readonly #hasher = new Bun.CryptoHasher("sha256");
+  readonly #shown: Shown[] = [];
+  /** The bytes hashed last, from `#windowStart` to `#hashed`. */
+  readonly #window: Buffer;
+  #windowStart = 0;
+  #hashed = 0;
+  #position = 0;
+
+  constructor(descriptor: number, size: number) {
+    this.#descriptor = descriptor;
+    this.size = size;
+    this.#window = Buffer.allocUnsafe(Math.min(WINDOW_BYTES, size));
+  }
+
+  get position(): number {
+    return this.#position;
+  }
+
+  *peek(start: number, length: number): Generator<void, Buffer> {
+    const bytes = Buffer.allocUnsafe(length);
+    for (let done = 0; done < length; done += WINDOW_BYTES) {
+      this.#read(bytes.subarray(done, done + WINDOW_BYTES), start + done);
+      yield;
+    }
+    this.#shown.push({ start, bytes });
+    return bytes;
+  }
+
+  *skipTo(position: number): Generator<void, void> {
+    if (position < this.#position || position > this.size) throw new RangeError("no way to go there");
+    while (this.#hashed < position) yield* this.#advance();
+    this.#position = position;
+  }
+
+  *take(length: number): Generator<void, Buffer> {
+    if (this.#position + length > this.size) throw new ArchiveFault("it is truncated");
+    const taken = Buffer.allocUnsafe(length);
+    for (let done = 0; done < length; ) {
+      if (this.#position === this.#hashed) yield* this.#advance();
+      const from = this.#position - this.#windowStart;
+      const copied = this.#window.copy(
+        taken,
+        done,
+        from,
+        Math.min(this.#hashed - this.#windowStart, from + length - done),
+      );
+      done += copied;
+      this.#position += copied;
+    }
+    return taken;
+  }
+
+  /** Reads to the end; the hash of all bytes. */
+  *finish(): Generator<void, Sha256> {
+    yield* this.skipTo(this.size);
+    return this.#hasher.digest("hex") as Sha256;
+  }
+
+  *#advance(): Generator<void, void> {
+    const start = this.#hashed;
+    const window = this.#window.subarray(0, Math.min(WINDOW_BYTES, this.size - start));
+    this.#read(window, start);
+    this.#hasher.update(window);
+    for (const shown of this.#shown) {
+      if (!isSameWhereBoth({ start, bytes: window }, shown)) throw new FileChanged();
+    }
+    this.#windowStart = start;
+    this.#hashed = start + window.length;
+    yield;
+  }
+
+  /** @throws the file system's error, or FileChanged */
+  #read(into: Buffer, position: number): void {
+    for (let done = 0; done < into.length; ) {
+      const count = readSync(this.#descriptor, into, done, into.length - done, position + done);
+      if (count === 0) throw new FileChanged();
+      done += count;
+    }
+  }
+}
+
+function isSameWhereBoth(one: Shown, other: Shown): boolean {
+  const start = Math.max(one.start, other.start);
+  const end = Math.min(one.start + one.bytes.length, other.start + other.bytes.length);
+  if (start >= end) return true;
+  const part = ({ start: at, bytes }: Shown) => bytes.subarray(start - at, end - at);
+  return part(one).equals(part(other));
+}

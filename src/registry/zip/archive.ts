@@ -1,0 +1,92 @@
+/**
+ * The manifest of a `.mur.zip`, by one strict reading, and nowhere near the disk.
+ *
+ * The launcher reads the same archive with another ZIP reader, and other unpackers put its files on disk. Wherever a
+ * lying archive could show two readers two manifests, it is refused rather than read one way. Every file of this folder
+ * says which of its rules an ordinary archiver meets. Of those here it meets none: it writes entries one behind the other,
+ * lists them in that order, gives each one name, and packs no two files of one path.
+ */
+
+import type { ArchiveBytes } from "./archive-bytes.ts";
+import { ArchiveFault } from "./archive-fault.ts";
+import { type Directory, type Entry, entriesOf, readDirectory } from "./directory.ts";
+import { LOCAL_BYTES, type LocalHeader, takeLocalHeader } from "./local-header.ts";
+import { checkManifestEntry, unpackManifest } from "./manifest-entry.ts";
+import { roleOf } from "./names.ts";
+
+/**
+ * The bytes of the one `murmur.yaml` at the root of an archive.
+ *
+ * @throws ArchiveFault where the archive is broken, ambiguous or over a limit; whatever `archive` threw otherwise
+ */
+export function* readArchivedManifest(archive: ArchiveBytes): Generator<void, Uint8Array> {
+  const directory = yield* readDirectory(archive);
+  const wanted = yield* findManifest(directory);
+  yield* takePrefix(archive, directory);
+  let manifest: Uint8Array | undefined;
+  let index = 0;
+  for (const entry of entriesOf(directory)) {
+    const header = yield* takeHeaderOf(entry, archive, directory);
+    const end = archive.position + entry.compressedSize;
+    if (end > directory.start) throw new ArchiveFault(OVERLAPS);
+    if (index++ === wanted) {
+      checkManifestEntry(entry, header);
+      manifest = unpackManifest(yield* archive.take(entry.compressedSize), entry);
+    }
+    yield* archive.skipTo(end);
+    // Entries may be empty, and very many.
+    yield;
+  }
+  if (!manifest) throw new ArchiveFault(NO_MANIFEST);
+  return manifest;
+}
+
+const NO_MANIFEST = "it holds no murmur.yaml at its root";
+const OVERLAPS = "one of its entries overlaps another part of it, or stands in another order than listed";
+
+/** What may stand before the first entry: a line that starts a program, say, and nothing that a reader takes for an archive. */
+const MAX_PREFIX_BYTES = 4096;
+
+function* takePrefix(archive: ArchiveBytes, directory: Directory): Generator<void, void> {
+  const [first] = entriesOf(directory);
+  const length = first?.offset ?? 0;
+  if (length > MAX_PREFIX_BYTES || (yield* archive.take(length)).includes("PK")) {
+    throw new ArchiveFault("something else stands before its first entry");
+  }
+}
+
+/** Which of the entries is the manifest, the first being 0. */
+function* findManifest(directory: Directory): Generator<void, number> {
+  let manifest: number | undefined;
+  let leading = 0;
+  let index = 0;
+  for (const entry of entriesOf(directory)) {
+    const role = roleOf(entry);
+    if (role === "manifest") manifest = index;
+    if (role !== "another file") leading++;
+    index++;
+    yield;
+  }
+  if (manifest === undefined) throw new ArchiveFault(NO_MANIFEST);
+  if (leading > 1) throw new ArchiveFault("it holds two entries that unpack to murmur.yaml");
+  return manifest;
+}
+
+/** Moves to the data of an entry, whose local header must give it the same name and place. */
+function* takeHeaderOf(
+  entry: Entry,
+  archive: ArchiveBytes,
+  directory: Directory,
+): Generator<void, LocalHeader> {
+  if (entry.offset < archive.position || entry.offset + LOCAL_BYTES > directory.start) {
+    throw new ArchiveFault(OVERLAPS);
+  }
+  yield* archive.skipTo(entry.offset);
+  const header = yield* takeLocalHeader(archive);
+  const role = roleOf(entry);
+  if (!header.name.equals(entry.name) || roleOf(header) !== role) {
+    const which = role === "manifest" ? "its murmur.yaml" : "one of its entries";
+    throw new ArchiveFault(`the local header of ${which} differs from the directory`);
+  }
+  return header;
+}

@@ -1,0 +1,60 @@
+/**
+ * The header that stands before the data of an entry. Some readers go by it and not by the directory, so the two must
+ * tell the same story.
+ */
+
+import type { ArchiveBytes } from "./archive-bytes.ts";
+import { ArchiveFault } from "./archive-fault.ts";
+import type { Entry } from "./directory.ts";
+import { readExtraFields, resolveZip64 } from "./extra-fields.ts";
+
+const LOCAL_SIGNATURE = 0x04034b50;
+/** The part of fixed length. */
+export const LOCAL_BYTES = 30;
+
+/** The sizes and the checksum follow the data: the archiver did not know them when it wrote the header. */
+const FLAG_DATA_DESCRIPTOR = 0x8;
+/** Encrypted, data descriptor, strongly encrypted: what decides how the data is read. */
+const FLAGS_OF_DATA = 0x1 | FLAG_DATA_DESCRIPTOR | 0x40;
+
+export interface LocalHeader {
+  readonly name: Buffer;
+  readonly unicodePath: Buffer | undefined;
+  readonly flags: number;
+  readonly method: number;
+  readonly crc32: number;
+  readonly compressedSize: number;
+  readonly uncompressedSize: number;
+}
+
+/** Reads the header where the archive stands, and stops at the data. */
+export function* takeLocalHeader(archive: ArchiveBytes): Generator<void, LocalHeader> {
+  const fixed = yield* archive.take(LOCAL_BYTES);
+  if (fixed.readUInt32LE(0) !== LOCAL_SIGNATURE) {
+    throw new ArchiveFault("one of its entries is not where the directory says");
+  }
+  const nameLength = fixed.readUInt16LE(26);
+  const rest = yield* archive.take(nameLength + fixed.readUInt16LE(28));
+  const { zip64, unicodePath } = readExtraFields(rest.subarray(nameLength));
+  const numbers = [fixed.readUInt32LE(22), fixed.readUInt32LE(18)];
+  const [uncompressedSize = 0, compressedSize = 0] = resolveZip64(numbers, zip64);
+  return {
+    name: rest.subarray(0, nameLength),
+    unicodePath,
+    flags: fixed.readUInt16LE(6),
+    method: fixed.readUInt16LE(8),
+    crc32: fixed.readUInt32LE(14),
+    compressedSize,
+    uncompressedSize,
+  };
+}
+
+/** Whether the header describes the data as the directory does. */
+export function describesSameData(header: LocalHeader, entry: Entry): boolean {
+  if (header.method !== entry.method || (header.flags ^ entry.flags) & FLAGS_OF_DATA) return false;
+  // Archivers that did not know a number yet left a zero in its place.
+  const isUnknown = (number: number) => (header.flags & FLAG_DATA_DESCRIPTOR) !== 0 && number === 0;
+  return (["crc32", "compressedSize", "uncompressedSize"] as const).every(
+    (field) => header[field] === entry[field] || isUnknown(header[field]),
+  );
+}

@@ -1,0 +1,85 @@
+/**
+ * The entry `murmur.yaml` at the root of an archive: what it may be, and its text.
+ *
+ * An ordinary archiver meets no refusal here but the limit of size: a manifest is a file, stored or deflated, without a
+ * password.
+ */
+
+import { MAX_MANIFEST_BYTES } from "../manifest.ts";
+import { ArchiveFault } from "./archive-fault.ts";
+import type { Entry } from "./directory.ts";
+import { describesSameData, type LocalHeader } from "./local-header.ts";
+
+/** Deflate adds a few bytes to what it cannot shrink; a stream longer than this was made to be long. */
+const MAX_COMPRESSED_BYTES = 2 * MAX_MANIFEST_BYTES;
+
+const DOS_DIRECTORY = 0x10;
+/** None; a pipe, as an archiver writes that read its standard input; a regular file. */
+const UNIX_TYPES = [0, 0o010000, 0o100000];
+const ENCRYPTED = 0x1 | 0x40;
+const STORED = 0;
+const DEFLATED = 8;
+
+const TOO_LARGE = `its murmur.yaml is larger than ${MAX_MANIFEST_BYTES / 1024} KiB`;
+
+/** @throws ArchiveFault unless the data of the entry, of at most a few hundred KiB, can be read in one way */
+export function checkManifestEntry(entry: Entry, header: LocalHeader): void {
+  if (!isFile(entry)) throw new ArchiveFault("its murmur.yaml is a directory or a link");
+  if (entry.flags & ENCRYPTED) throw new ArchiveFault("its murmur.yaml is encrypted");
+  if (entry.method !== STORED && entry.method !== DEFLATED) {
+    throw new ArchiveFault(`its murmur.yaml uses compression method ${entry.method}`);
+  }
+  if (entry.uncompressedSize > MAX_MANIFEST_BYTES || entry.compressedSize > MAX_COMPRESSED_BYTES) {
+    throw new ArchiveFault(TOO_LARGE);
+  }
+  if (!describesSameData(header, entry)) {
+    throw new ArchiveFault("the local header of its murmur.yaml differs from the directory");
+  }
+}
+
+/** The text in the data of an entry that was checked. */
+export function unpackManifest(packed: Buffer, entry: Entry): Uint8Array {
+  const text = entry.method === STORED ? packed : inflate(packed);
+  if (text.length !== entry.uncompressedSize || Bun.hash.crc32(text) !== entry.crc32) {
+    throw new ArchiveFault("its murmur.yaml does not match its size and checksum");
+  }
+  return text;
+}
+
+/** Whoever unpacks the archive makes of an entry what its attributes say, some whatever system they are said to be of. */
+function isFile({ externalAttributes }: Entry): boolean {
+  const unixType = (externalAttributes >>> 16) & 0o170000;
+  return UNIX_TYPES.includes(unixType) && (externalAttributes & DOS_DIRECTORY) === 0;
+}
+
+/** The limit holds while unpacking, whatever the header says. */
+function inflate(packed: Buffer): Uint8Array {
+  // Asked for here, because a start does without and it takes a part of each.
+  const { inflateRawSync } = process.getBuiltinModule("node:zlib");
+  let unpacked: InflateInfo;
+  try {
+    unpacked = inflateRawSync(packed, { maxOutputLength: MAX_MANIFEST_BYTES, info: true }) as never;
+  } catch (error) {
+    throw inflateFault(error);
+  }
+  if (unpacked.engine.bytesWritten !== packed.length) {
+    throw new ArchiveFault("its murmur.yaml ends before its packed bytes do");
+  }
+  return unpacked.buffer;
+}
+
+/** The fault, or the error itself where the host is to blame. */
+function inflateFault(error: unknown): unknown {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  if (code === "ERR_BUFFER_TOO_LARGE") return new ArchiveFault(TOO_LARGE);
+  if (code === "Z_DATA_ERROR" || code === "Z_BUF_ERROR" || code === "Z_NEED_DICT") {
+    return new ArchiveFault("its murmur.yaml does not unpack");
+  }
+  return error;
+}
+
+/** What `info` adds, which the runtime's types leave out: how much of the input was used. */
+interface InflateInfo {
+  readonly buffer: Uint8Array;
+  readonly engine: { readonly bytesWritten: number };
+}

@@ -1,0 +1,36 @@
+/**
+ * The names of an entry, and which one of them is the manifest. Some readers go by the name in the directory, some by the
+ * local one, some by the Unicode path beside either.
+ */
+
+import { ArchiveFault } from "./archive-fault.ts";
+import { leadsToManifest } from "./unpacked-path.ts";
+
+const MANIFEST_NAME = Buffer.from("murmur.yaml");
+
+/** As a header has them. */
+export interface Names {
+  readonly name: Buffer;
+  readonly unicodePath: Buffer | undefined;
+}
+
+export type Role =
+  | "manifest"
+  /** An unpacker may write it over the manifest. */
+  | "another of that path"
+  | "another file";
+
+/** @throws ArchiveFault where the names contradict each other */
+export function roleOf({ name, unicodePath }: Names): Role {
+  const names = unicodePath ? [name, unicodePath] : [name];
+  // An unpacker may give it the name of the entry before.
+  if (names.some((one) => one.length === 0)) throw new ArchiveFault("one of its entries has no name");
+  // A reader in C ends a name there.
+  if (names.some((one) => one.includes(0))) {
+    throw new ArchiveFault("the name of one of its entries holds a NUL");
+  }
+  const exact = names.filter((one) => one.equals(MANIFEST_NAME)).length;
+  if (exact === names.length) return "manifest";
+  if (exact > 0) throw new ArchiveFault("one of its entries goes by two names");
+  return names.some(leadsToManifest) ? "another of that path" : "another file";
+}

@@ -1,0 +1,18 @@
+/** Waiting that can be given up. */
+
+/** What `promise` came to, or `"aborted"` where the signal came first. The promise is not stopped. */
+export async function unlessAborted<T>(
+  signal: AbortSignal | undefined,
+  promise: Promise<T>,
+): Promise<T | "aborted"> {
+  if (!signal) return promise;
+  const { promise: aborted, resolve } = Promise.withResolvers<"aborted">();
+  const abort = () => resolve("aborted");
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  try {
+    return await Promise.race([aborted, promise]);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}

@@ -1,0 +1,128 @@
+/** Who asks decides who waits, and whose memory is used. */
+
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { ArtifactVersion } from "../../src/registry/artifact-name.ts";
+import { LANES } from "../../src/registry/lanes.ts";
+import { type ManifestReading, readManifest } from "../../src/registry/manifest.ts";
+import { Registry } from "../../src/registry/registry.ts";
+import { publishCapsule } from "../kit/host.ts";
+import { nameOf } from "../kit/in-process.ts";
+
+let path: string;
+/** The manifests that were read, by name. */
+let read: string[];
+/** Readings wait for it where it is there. */
+let gate: Promise<void> | undefined;
+
+beforeEach(() => {
+  path = mkdtempSync(join(tmpdir(), "mur-roost-askers-"));
+  read = [];
+  gate = undefined;
+});
+afterEach(() => rmSync(path, { recursive: true }));
+
+const create = () =>
+  new Registry({
+    path,
+    readManifest: async (source): Promise<ManifestReading> => {
+      read.push(/name: (\S+)/.exec(source)?.[1] ?? "");
+      await gate;
+      return readManifest(source);
+    },
+    lower: async (manifest) => manifest.name,
+    now: () => Date.now() + 1000,
+  });
+const named = (name: string) => ({ name: nameOf(`local/${name}`), version: "0.1.0" as ArtifactVersion });
+const publishMany = async (prefix: string, count: number) => {
+  const names = Array.from({ length: count }, (_, index) => `${prefix}${index}`);
+  for (const name of names) await publishCapsule(path, `local/${name}`);
+  return names;
+};
+const nextTurn = () => new Promise<void>((turn) => setImmediate(turn));
+const readsOf = (name: string) => read.filter((one) => one === name).length;
+
+test("what a caller with a token uses is never pushed out by the others", async () => {
+  const registry = create();
+  await publishCapsule(path, "local/mine");
+  const crowd = await publishMany("x", LANES.listed.kept + LANES.other.kept + 1);
+  await registry.resolve(named("mine"), "verified");
+  for (const asker of ["listed", "other"] as const) {
+    for (const name of crowd) await registry.resolve(named(name), asker);
+  }
+  await registry.resolve(named("mine"), "verified");
+  expect(readsOf("mine")).toBe(1);
+  // The others remember so many, the last that were asked for.
+  await registry.resolve(named(crowd.at(-1) ?? ""), "other");
+  expect(readsOf(crowd.at(-1) ?? "")).toBe(1);
+  await registry.resolve(named("x0"), "other");
+  expect(readsOf("x0")).toBe(3);
+});
+
+test("what the others read is used by all, and kept for whoever asks with a token", async () => {
+  const registry = create();
+  await publishCapsule(path, "local/mine");
+  await registry.resolve(named("mine"), "other");
+  await registry.resolve(named("mine"), "verified");
+  for (const name of await publishMany("x", LANES.other.kept)) await registry.resolve(named(name), "other");
+  await registry.resolve(named("mine"), "verified");
+  await registry.resolve(named("mine"), "other");
+  expect(readsOf("mine")).toBe(1);
+});
+
+test("a bad artifact is not read for ever, whoever asks", async () => {
+  const registry = create();
+  await publishCapsule(path, "local/bad", "x: [\n");
+  for (const asker of ["other", "other", "listed", "verified"] as const) {
+    expect(await registry.resolve(named("bad"), asker)).toMatchObject({ ok: false });
+  }
+  expect(readsOf("bad")).toBe(1);
+});
+
+test("others wait in a short queue, and a caller with a token for none of them", async () => {
+  const registry = create();
+  const opened = Promise.withResolvers<void>();
+  gate = opened.promise;
+  const names = await publishMany("x", LANES.other.atOnce + LANES.other.waiting + 1);
+  await publishCapsule(path, "local/mine");
+  const asked = names.map((name) => registry.resolve(named(name), "other"));
+  expect(asked.pop()).toEqual({
+    ok: false,
+    message: `registry error for 'local/${names.at(-1)}/0.1.0': busy; ask again`,
+  });
+  await nextTurn();
+  expect(read).toEqual(["x0"]);
+  const last = names.at(-2) ?? "";
+  const mine = [registry.resolve(named("mine"), "verified"), registry.resolve(named(last), "verified")];
+  const listed = registry.resolve(named("x1"), "listed");
+  await nextTurn();
+  expect(read).toEqual(["x0", "mine", last, "x1"]);
+  opened.resolve();
+  expect(await Promise.all([...mine, listed])).toMatchObject([{ ok: true }, { ok: true }, { ok: true }]);
+  expect(await Promise.all(asked)).toMatchObject(asked.map(() => ({ ok: true })));
+  expect(await registry.resolve(named(names.at(-1) ?? ""), "other")).toMatchObject({ ok: true });
+});
+
+test("others join what is being read for a caller with a token", async () => {
+  const registry = create();
+  const opened = Promise.withResolvers<void>();
+  gate = opened.promise;
+  await publishCapsule(path, "local/mine");
+  const mine = registry.resolve(named("mine"), "verified");
+  const theirs = registry.resolve(named("mine"), "other");
+  opened.resolve();
+  expect(await theirs).toBe(await mine);
+  expect(readsOf("mine")).toBe(1);
+});
+
+test("a reading that broke down is forgotten", async () => {
+  const registry = create();
+  await publishCapsule(path, "local/mine");
+  gate = Promise.reject(new Error("out of memory"));
+  expect(registry.resolve(named("mine"), "verified")).rejects.toThrow("out of memory");
+  await nextTurn();
+  gate = undefined;
+  expect(await registry.resolve(named("mine"), "verified")).toMatchObject({ ok: true });
+});

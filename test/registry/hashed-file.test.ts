@@ -1,0 +1,91 @@
+/** What was read and what was hashed are the same bytes, whoever writes meanwhile. */
+
+import { afterAll, expect, test } from "bun:test";
+import { closeSync, openSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { readArtifactFile } from "../../src/registry/artifact-file.ts";
+import { FileChanged, HashedFile } from "../../src/registry/hashed-file.ts";
+import { SpareDescriptors } from "../../src/registry/spare-descriptors.ts";
+import { inSlices } from "../../src/slices.ts";
+import { scratchDirectory } from "../kit/scratch.ts";
+import { STORED, zipBytes } from "../kit/zip-bytes.ts";
+
+const scratch = scratchDirectory();
+afterAll(() => scratch[Symbol.dispose]());
+const path = join(scratch.path, "artifact");
+const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+const bytes = Buffer.from(Array.from({ length: 700_001 }, (_, index) => (index * 7 + (index >> 9)) % 256));
+
+function withFile<T>(use: (file: HashedFile) => T): T {
+  writeFileSync(path, bytes);
+  const descriptor = openSync(path, "r");
+  try {
+    return use(new HashedFile(descriptor, bytes.length));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+const whole = <T>(work: Generator<void, T>): T => {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+  }
+};
+
+test("gives each byte once, and the hash of all of them, however it is asked", () => {
+  withFile((file) => {
+    expect(whole(file.peek(600_000, 100_001)).equals(bytes.subarray(600_000))).toBe(true);
+    expect(whole(file.take(10)).equals(bytes.subarray(0, 10))).toBe(true);
+    whole(file.skipTo(131_070));
+    expect(whole(file.take(300_000)).equals(bytes.subarray(131_070, 431_070))).toBe(true);
+    whole(file.skipTo(431_070));
+    expect(file.position).toBe(431_070);
+    expect(() => whole(file.skipTo(431_069))).toThrow(RangeError);
+    expect(() => whole(file.take(bytes.length))).toThrow("it is truncated");
+    expect(whole(file.finish()) as string).toBe(sha256(bytes));
+  });
+});
+
+test("takes no other bytes into the hash than it has shown", () => {
+  for (const changed of [0, 131_071, 699_999, 700_000]) {
+    withFile((file) => {
+      whole(file.peek(changed - (changed % 1000), 1 + (changed % 1000)));
+      const other = Buffer.from(bytes);
+      other[changed] = (other[changed] ?? 0) ^ 1;
+      writeFileSync(path, other);
+      expect(() => whole(file.finish())).toThrow(FileChanged);
+    });
+  }
+});
+
+test("notices that the file has become shorter", () => {
+  withFile((file) => {
+    truncateSync(path, 650_000);
+    expect(() => whole(file.finish())).toThrow(FileChanged);
+    expect(() => whole(file.peek(649_999, 2))).toThrow(FileChanged);
+  });
+});
+
+test("an artifact that is overwritten while it is read is judged by the hashed bytes, or not at all", async () => {
+  const filler = { name: "filler", method: STORED, content: Buffer.alloc(600_000, "a") };
+  const archiveOf = (name: string) => zipBytes([filler, { name: "murmur.yaml", content: `name: ${name}\n` }]);
+  const archives = [archiveOf("one"), archiveOf("two")] as const;
+  const kinds = new Set<string>();
+  for (let at = 0; ; at++) {
+    writeFileSync(path, archives[0]);
+    const reading = readArtifactFile(path, new SpareDescriptors(0));
+    let isOver = false;
+    for (let pause = 0; pause < at; pause++) isOver = reading.next().done === true;
+    if (isOver) break;
+    writeFileSync(path, archives[1]);
+    const read = await inSlices(reading);
+    kinds.add(read.kind);
+    if (read.kind !== "read") continue;
+    const text = Buffer.from(read.manifestText).toString();
+    const index = text === "name: one\n" ? 0 : 1;
+    // All of one, or all of the other: the filler is the same in both.
+    expect(read.sha256 as string).toBe(sha256(archives[index]));
+  }
+  expect([...kinds].sort()).toEqual(["failed", "read"]);
+});

@@ -1,0 +1,52 @@
+import { describe, expect, test } from "bun:test";
+import { Lane } from "../../src/registry/lanes.ts";
+
+const turn = () => new Promise<void>((end) => setImmediate(end));
+
+/** A reading that ends when it is told to. */
+function held(log: string[], name: string) {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const read = async () => {
+    log.push(name);
+    await promise;
+    return name;
+  };
+  return { read, end: resolve };
+}
+
+describe("a lane", () => {
+  test("reads so many at once, keeps so many waiting in their order, and refuses the rest", async () => {
+    const lane = new Lane({ atOnce: 2, waiting: 1, kept: 0 });
+    const log: string[] = [];
+    const readings = ["a", "b", "c", "d"].map((name) => held(log, name));
+    const results = readings.map(({ read }) => lane.run(read));
+    expect(log).toEqual(["a", "b"]);
+    expect(results[3]).toBeUndefined();
+    await turn();
+    expect(log).toEqual(["a", "b"]);
+    readings[1]?.end();
+    expect(await results[1]).toBe("b");
+    readings[2]?.end();
+    expect(await results[2]).toBe("c");
+    expect(log).toEqual(["a", "b", "c"]);
+  });
+
+  test("begins no more in one turn than it reads at once, though they are done at once", async () => {
+    const lane = new Lane({ atOnce: 1, waiting: 9, kept: 0 });
+    const log: string[] = [];
+    const done = ["a", "b", "c"].map((name) => lane.run(async () => void log.push(name)));
+    for (const expected of ["a", "b", "c"]) {
+      expect(log.at(-1)).toBe(expected);
+      await turn();
+    }
+    await Promise.all(done);
+  });
+
+  test("goes on after a reading that failed", async () => {
+    const lane = new Lane({ atOnce: 1, waiting: 1, kept: 0 });
+    const failed = lane.run(() => Promise.reject(new Error("no memory")));
+    const next = lane.run(async () => "read");
+    expect(failed).rejects.toThrow("no memory");
+    expect(await next).toBe("read");
+  });
+});

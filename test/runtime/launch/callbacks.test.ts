@@ -1,0 +1,122 @@
+/** Launches that what they were given gets in the way of: nothing of them is left, and nobody's promise is rejected. */
+
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+import { endAll, launch, type RegisteredSession, systemClock } from "../../../src/runtime/index.ts";
+import { until } from "../../kit/until.ts";
+import { coordinates, sharedParent } from "../parent.ts";
+import { openDescriptors, processesOf } from "../world.ts";
+
+const snapshot =
+  "spawn: {allow: [local/worker], workdir_snapshot: [local/worker]}, env: {allow: [CHILD_MODE]}";
+const { world, parent } = sharedParent({ parent: snapshot });
+const fails = () => {
+  throw new Error("the caller's own mistake");
+};
+const rejects = async () => fails();
+
+test.each([
+  ["throw", fails],
+  ["reject", rejects],
+])("functions that %s do not keep a child from being launched", async (_, mistaken) => {
+  parent.forget();
+  const child = await parent.launched("agent", { onStarted: mistaken, onProgress: mistaken });
+  await endAll([child], systemClock);
+  child.release();
+  for (const name of ["onStarted", "onProgress"]) {
+    await until(`${name} is complained of`, () =>
+      parent.written().includes(`warning: ${name} of a launch failed: the caller's own mistake`),
+    );
+  }
+});
+
+test.each([
+  ["throw", fails],
+  ["reject", rejects],
+])("streams that %s do not keep a child from writing", async (_, mistaken) => {
+  const output = { stdout: mistaken, stderr: mistaken };
+  const environment = { ...parent.environment, CHILD_MODE: "floods-stdout" };
+  const asked = { ...coordinates("local/worker"), contextId: "ctx_test" };
+  const outcome = await launch({ ...parent.session, environment, output }, asked);
+  if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
+  // It has written all that it has to write when it takes a signal.
+  await endAll([outcome.child], systemClock);
+  expect(await outcome.child.exited).toEqual({ kind: "exited", status: 0 });
+  outcome.child.release();
+});
+
+/** Sessions that throw: before a process was started, and after. */
+const throwing: [string, object, string][] = [
+  [
+    "before there is a process",
+    {
+      environment: {
+        get MURMUR_MUR_BINARY() {
+          return fails();
+        },
+      },
+    },
+    "nothing",
+  ],
+  ["after there is one", { childSessions: { claim: fails } }, "a folder"],
+];
+test.each(throwing)("a launch in which something throws %s leaves nothing", async (_, broken, left) => {
+  const session = {
+    ...parent.session,
+    environment: { ...parent.environment, CHILD_MODE: "agent" },
+    ...broken,
+  };
+  const asked = { ...coordinates("local/worker"), contextId: "ctx_test" };
+  const attempt = () => launch(session as RegisteredSession, asked);
+  await attempt();
+  const before = { folders: parent.children().length, descriptors: openDescriptors() };
+  expect(await attempt()).toMatchObject({
+    kind: "failed",
+    failure: { cause: "broken", message: expect.stringContaining("the caller's own mistake") },
+  });
+  expect(processesOf(parent.session.id)).toEqual([]);
+  expect(parent.children().length - before.folders).toBe(left === "nothing" ? 0 : 1);
+  await until("every descriptor is closed", () => openDescriptors() <= before.descriptors);
+});
+
+test.skipIf(process.platform !== "linux")("a copy for which no thread can be had says so", async () => {
+  const program = `
+    import { withoutThreads } from "${join(import.meta.dir, "../without-threads.ts")}";
+    import { openDirectoryPath } from "${join(import.meta.dir, "../../../src/runtime/posix.ts")}";
+    import { snapshotWorkdir } from "${join(import.meta.dir, "../../../src/runtime/snapshot/snapshot.ts")}";
+    import { openDescriptors } from "${join(import.meta.dir, "../world.ts")}";
+    const held = (path) => ({ path, descriptor: openDirectoryPath(path).value, close() {} });
+    const request = { source: held("/usr"), destination: held("/tmp"), ceilingBytes: 1, runtimeOwned: [] };
+    await withoutThreads();
+    const before = openDescriptors();
+    const copied = await snapshotWorkdir(request);
+    console.log(JSON.stringify({ copied, left: openDescriptors() - before }));`;
+  const parent = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  expect(JSON.parse(await new Response(parent.stdout).text())).toEqual({
+    copied: {
+      ok: false,
+      fault: { kind: "no-thread", message: expect.stringContaining("no thread could be started to copy it") },
+    },
+    left: 0,
+  });
+});
+
+test("where the C library may not be called a session is refused", async () => {
+  const argv = ["run", "--capsule", "local/parent", "--capsule-version", "0.1.0", "--workdir", world.workdir];
+  const program = `
+    import { openSession } from "${join(import.meta.dir, "../../../src/runtime/index.ts")}";
+    process.argv.splice(2);
+    process.argv.push(...${JSON.stringify(argv)});
+    console.log(JSON.stringify(await openSession()));`;
+  const child = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
+    // What a host that refuses writable-executable memory comes to.
+    env: { ...parent.environment, BUN_JSC_useJIT: "0" },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  expect(JSON.parse(await new Response(child.stdout).text())).toMatchObject({
+    ok: false,
+    fault: { message: expect.stringContaining("this process may not call the C library") },
+  });
+});

@@ -1,0 +1,163 @@
+/** Processes that the launcher holds: their output read, their ends noticed, whoever else has a hand in it. */
+
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { endAll } from "../../../src/runtime/launch/ending.ts";
+import { manualClock } from "../../kit/manual-clock.ts";
+import { until } from "../../kit/until.ts";
+import { canTrace, trace } from "../delegation/tracer.ts";
+import { openDescriptors, processesOf } from "../world.ts";
+import { shell, start } from "./starting.ts";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
+
+const STARTING = join(import.meta.dir, "starting.ts");
+/** Seconds that no other process sleeps. */
+const SLEEP = `1000.${process.pid}`;
+const tracing = await canTrace();
+
+describe("the output of twelve children at once", () => {
+  test("is read to its end while this process does other things", async () => {
+    const before = openDescriptors();
+    const megabytes = 4;
+    const children = Array.from({ length: 12 }, (_, index) =>
+      start(shell(`echo ready; head -c ${megabytes << 20} /dev/zero; exit ${index}`)),
+    );
+    // The pool that reads files is not taken by pipes that wait.
+    expect(await Bun.file(import.meta.path).text()).toContain("twelve children");
+    const statuses = await Promise.all(children.map(({ exited }) => exited));
+    expect(statuses.map((status) => status.kind === "exited" && status.status)).toEqual([...statuses.keys()]);
+    const sizes = () => children.map(({ written }) => written.bytes);
+    await until("all of it is read", () => sizes().every((size) => size === megabytes << 20));
+    await until("every descriptor is closed", () => openDescriptors() <= before);
+  });
+
+  test("does not end with it where a grandchild holds the pipe", async () => {
+    const clock = manualClock();
+    const before = openDescriptors();
+    const children = Array.from({ length: 12 }, () =>
+      start(shell(`sleep ${SLEEP} & echo ready; echo more; exit 4`), clock),
+    );
+    for (const child of children) expect(await child.exited).toEqual({ kind: "exited", status: 4 });
+    await until("what came before is read", () => children.every(({ written }) => written.text === "more\n"));
+    await clock.advance(5_000);
+    await until("every pipe is given up", () => openDescriptors() <= before);
+    expect(clock.waiting()).toBe(0);
+    for (const pid of processesOf(`sleep ${SLEEP}`)) process.kill(pid, "SIGKILL");
+  });
+});
+
+test("an approval longer than a pipe holds comes whole", async () => {
+  const { feedLine } = await import("../../../src/runtime/launch/feed-line.ts");
+  const { openPipe } = await import("../../../src/runtime/posix/pipe.ts");
+  const pipe = openPipe();
+  if (!pipe.ok) throw new Error(pipe.fault);
+  const line = `${"a".repeat(300_000)}\n`;
+  feedLine(pipe.value.writeEnd, line);
+  const stream = Bun.file(pipe.value.readEnd).stream();
+  expect(await new Response(stream).text()).toBe(line);
+  require("node:fs").closeSync(pipe.value.readEnd);
+});
+
+describe.skipIf(!tracing)("a child that a debugger holds", () => {
+  test("is waited for no longer than a second after SIGKILL, and is reaped once it can be", async () => {
+    const clock = manualClock();
+    const before = openDescriptors();
+    const child = start(shell("echo ready; exec sleep 1000"), clock);
+    await child.firstLine;
+    const tracer = await trace(child.pid);
+    expect(tracer.held).toBe(true);
+    const ending = endAll([child], clock);
+    await clock.advance(5_000);
+    // SIGKILL has ended it: it only cannot be reaped.
+    await child.gone;
+    await clock.advance(1_000);
+    await ending;
+    expect(await child.exited).toEqual({
+      kind: "unreaped",
+      why: expect.stringContaining(`pid ${child.pid} could not be reaped`),
+    });
+    expect(child.diagnosed).toEqual([expect.stringContaining(`pid ${child.pid} could not be reaped`)]);
+    await tracer.end();
+    await until("it is reaped", () => openDescriptors() <= before);
+  });
+
+  test("costs its parent no processor time", async () => {
+    const parent = Bun.spawn(
+      [
+        process.execPath,
+        "--no-env-file",
+        "-e",
+        `import { shell, start } from "${STARTING}";
+         const child = start(shell("echo ready; exec sleep 1000"));
+         await child.firstLine;
+         console.log(child.pid);
+         await child.gone;
+         const before = process.cpuUsage();
+         await Bun.sleep(1500);
+         const { user, system } = process.cpuUsage(before);
+         console.log((user + system) / 1000);
+         process.exit(0);`,
+      ],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    const lines = parent.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    const pid = Number((await lines.read()).value);
+    const tracer = await trace(pid);
+    process.kill(pid, "SIGKILL");
+    // A loop that spins takes nearly all of the 1.5 s that it has.
+    expect(Number((await lines.read()).value)).toBeLessThan(300);
+    await tracer.end();
+    await parent.exited;
+  });
+});
+
+describe("a parent whose starter", () => {
+  /** A parent, started by a shell that says `trap` first, whose child is told to exit by itself. */
+  async function underTrap(trap: string, program: string): Promise<string> {
+    const code = `import { shell, start } from "${STARTING}"; ${program}`;
+    const parent = Bun.spawn(
+      ["/bin/sh", "-c", `${trap}; exec "$0" --no-env-file -e "$1"`, process.execPath, code],
+      { stdio: ["ignore", "pipe", "inherit"] },
+    );
+    const said = await new Response(parent.stdout).text();
+    expect(await parent.exited).toBe(0);
+    return said;
+  }
+
+  test("ignored SIGCHLD has the exit status of its child all the same", async () => {
+    const said = await underTrap(
+      "trap '' CHLD",
+      `const child = start(shell("exit 7")); console.log(JSON.stringify(await child.exited));`,
+    );
+    expect(JSON.parse(said)).toEqual({ kind: "exited", status: 7 });
+  });
+
+  test("ignored SIGPIPE has children that do not", async () => {
+    const said = await underTrap(
+      "trap '' PIPE",
+      `const child = start(shell("kill -PIPE $$")); console.log(JSON.stringify(await child.exited));`,
+    );
+    expect(JSON.parse(said)).toMatchObject({ kind: "signaled", signal: "SIGPIPE" });
+  });
+
+  test.skipIf(process.platform !== "linux")(
+    "let it ignore SIGCHLD later is told that a status was lost",
+    async () => {
+      const said = await underTrap(
+        ":",
+        `import { dlopen } from "bun:ffi";
+       const child = start(shell("echo ready; exec sleep 1000"));
+       await child.firstLine;
+       dlopen("libc.so.6", { signal: { args: ["i32", "u64"], returns: "ptr" } }).symbols.signal(17, 1n);
+       child.signal("SIGTERM");
+       console.log(JSON.stringify(await child.exited));`,
+      );
+      expect(JSON.parse(said)).toMatchObject({
+        kind: "lost",
+        why: expect.stringContaining("ignores SIGCHLD"),
+      });
+    },
+  );
+});

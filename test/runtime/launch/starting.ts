@@ -1,0 +1,49 @@
+/** A child process of the launcher without a launch around it: no daemon, no session, a program of the test's choice. */
+
+import { type Clock, systemClock } from "../../../src/runtime/clock.ts";
+import { type ChildProcess, startProcess } from "../../../src/runtime/launch/child-process.ts";
+import { openLifeline } from "../../../src/runtime/lifeline/parent.ts";
+import { close, openDirectoryPath } from "../../../src/runtime/posix.ts";
+import { Secret } from "../../../src/runtime/secret.ts";
+
+export interface Started extends ChildProcess {
+  /** What it wrote to its standard output after its first line, in bytes; as Latin-1 in `text`. */
+  readonly written: { bytes: number; text: string };
+  /** What the operator was told. */
+  readonly diagnosed: string[];
+}
+
+/** The operator's and the child's words are kept; its standard output is copied from its first line on. */
+export function start(command: readonly [string, ...string[]], clock: Clock = systemClock): Started {
+  const lifeline = openLifeline();
+  const root = openDirectoryPath("/");
+  if (!lifeline.ok || !root.ok) throw new Error("no descriptor is left");
+  const written = { bytes: 0, text: "" };
+  const diagnosed: string[] = [];
+  const started = startProcess({
+    command,
+    workdir: root.value,
+    environment: { PATH: process.env.PATH ?? "" },
+    lifeline: lifeline.value.readEnd,
+    approval: new Secret("an-approval"),
+    output: {
+      stdout: async (bytes) => {
+        written.bytes += bytes.length;
+        if (written.text.length < 4096) written.text += Buffer.from(bytes).toString("latin1");
+      },
+      stderr: async () => {},
+    },
+    clock,
+    diagnose: (line) => diagnosed.push(line),
+  });
+  close(root.value);
+  if (!started.ok) throw new Error(started.fault);
+  lifeline.value.handedOver(started.value.gone);
+  started.value.share([]);
+  return { ...started.value, written, diagnosed };
+}
+
+/** A shell's lines as a command. */
+export function shell(...lines: readonly string[]): readonly [string, ...string[]] {
+  return ["/bin/sh", "-c", lines.join("\n")];
+}

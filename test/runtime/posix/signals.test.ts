@@ -1,0 +1,21 @@
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+
+// Processes start slowly on a machine that is busy with other things.
+setDefaultTimeout(60_000);
+
+const SIGNALS = join(import.meta.dir, "../../../src/runtime/posix/signals.ts");
+
+test("a handler of SIGCHLD is left where it is", async () => {
+  const program = `
+    import { keepExitStatuses } from "${SIGNALS}";
+    process.on("SIGCHLD", () => process.exit(9));
+    console.log(keepExitStatuses().ok);
+    process.kill(process.pid, "SIGCHLD");
+    setInterval(() => {}, 1000);`;
+  const child = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  expect(await new Response(child.stdout).text()).toBe("true\n");
+  expect(await child.exited).toBe(9);
+});

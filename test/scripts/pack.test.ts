@@ -1,0 +1,140 @@
+/** `npm run pack`: what it publishes, the daemon grants. */
+
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../kit/documents.ts";
+import { Caller, createHost, type Host, publishCapsule, spawns } from "../kit/host.ts";
+
+setDefaultTimeout(60_000);
+
+let host: Host;
+beforeAll(() => {
+  host = createHost();
+});
+afterAll(() => host[Symbol.asyncDispose]());
+
+const MANIFEST = `name: worker
+version: 1.0.0
+capabilities:
+  network: {allow: [api.example.com, example.org]}
+  shell: {allow: [git]}
+  filesystem: {scope: src}
+artifacts: [{capabilities: {state: {store: notes}}}]
+`;
+
+function folder(name: string, files: Readonly<Record<string, string>>): string {
+  const path = join(host.home, name);
+  mkdirSync(path, { recursive: true });
+  for (const [file, text] of Object.entries(files)) writeFileSync(join(path, file), text);
+  return path;
+}
+
+function pack(...args: string[]) {
+  const { stdout, stderr, exitCode } = Bun.spawnSync(
+    [process.execPath, join(ROOT, "scripts/pack.ts"), ...args],
+    {
+      cwd: host.home,
+      env: { PATH: process.env.PATH ?? "", HOME: host.home },
+    },
+  );
+  return { exitCode, stdout: stdout.toString(), stderr: stderr.toString() };
+}
+
+test("a folder becomes an artifact that the daemon resolves, under the name and version of its manifest", async () => {
+  const path = folder("worker", {
+    "murmur.yaml": MANIFEST,
+    "run.sh": "#!/bin/sh\n",
+    ".secret": "not packed",
+  });
+  chmodSync(join(path, "run.sh"), 0o755);
+  mkdirSync(join(path, "prompts"));
+  writeFileSync(join(path, "prompts", "system.md"), "You are a worker.\n");
+
+  const first = pack("worker");
+  expect(first.stderr).toBe("");
+  const place = join(host.registry, "local/worker/1.0.0");
+  const sha256 = readFileSync(join(place, "worker-1.0.0.sha256"), "utf8").trim();
+  expect(first.stdout).toBe(`local/worker@1.0.0
+  ${place}/worker-1.0.0.mur.zip
+  sha256 ${sha256}
+what the daemon holds of it:
+  capabilities.network.allow: api.example.com, example.org
+  capabilities.shell.allow: git
+  capabilities.state.store: notes
+  capabilities.filesystem.scope: src
+  capabilities.containment: advisory
+`);
+  expect(readdirSync(place).sort()).toEqual(["worker-1.0.0.mur.zip", "worker-1.0.0.sha256"]);
+  expect(readdirSync(host.registry)).toEqual(["local"]);
+  // The same folder gives the same bytes, and what else stands there stays.
+  writeFileSync(join(place, "worker-1.0.0.meta.json"), "{}");
+  expect(pack("worker").stdout).toBe(first.stdout);
+  expect(readdirSync(place)).toHaveLength(3);
+
+  const capabilities = MANIFEST.slice(MANIFEST.indexOf("capabilities:")).replace(
+    "capabilities:\n",
+    spawns("local/worker"),
+  );
+  await publishCapsule(host.registry, "local/parent", capabilities);
+  const caller = Caller.of(await host.start(["--spawn-allow", "local/parent"]));
+  const credential = await caller.credential("ses_parent", "local/parent");
+  const answer = await caller.spawn(credential, "local/worker", "1.0.0");
+  expect({ status: answer.status, sha256: answer.json.sha256 }).toEqual({ status: 200, sha256 });
+});
+
+test.skipIf(Bun.which("unzip") === null)(
+  "the archive holds every file with its bits, and nothing hidden",
+  () => {
+    folder("whole", {
+      "murmur.yaml": "name: local/whole\nversion: 2.0.0\n",
+      "run.sh": "#!/bin/sh\n",
+      ".env": "A=1",
+    });
+    chmodSync(join(host.home, "whole/run.sh"), 0o755);
+    expect(pack("whole", "--registry-path", "elsewhere").exitCode).toBe(0);
+    const zip = join(host.home, "elsewhere/local/whole/2.0.0/whole-2.0.0.mur.zip");
+    const listed = Bun.spawnSync(["unzip", "-Z", "-s", zip]).stdout.toString();
+    const entries = [...listed.matchAll(/^(-\S+).* (\S+)$/gm)].map(([, mode, name]) => `${mode} ${name}`);
+    expect(entries).toEqual(["-rw-r--r-- murmur.yaml", "-rwxr-xr-x run.sh"]);
+  },
+);
+
+test.each([
+  ["a broken manifest", { "murmur.yaml": "name: [\n" }, "manifest parse error: "],
+  [
+    "a text for a list",
+    { "murmur.yaml": "name: a\nversion: 1.0.0\ncapabilities: {shell: {allow: git}}\n" },
+    "capabilities.shell.allow: must be a list",
+  ],
+  ["a bad name", { "murmur.yaml": "name: Worker\nversion: 1.0.0\n" }, "name must be"],
+  ["a bad version", { "murmur.yaml": "name: worker\nversion: a/b\n" }, "version must be"],
+  ["no manifest", {}, "murmur.yaml"],
+])("%s: one line says so, and nothing is published", (what, files, fault) => {
+  const path = folder(what.replaceAll(" ", "-"), files);
+  const registry = join(path, ".registry");
+  const { exitCode, stdout, stderr } = pack(path, `--registry-path=${registry}`);
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toStartWith("pack: ");
+  expect(stderr).toContain(fault);
+  expect(stderr.trimEnd().split("\n")).toHaveLength(1);
+  expect(readdirSync(path).filter((name) => name === ".registry")).toEqual([]);
+});
+
+test("a link is refused, and leaves nothing in the registry", () => {
+  const path = folder("linked", { "murmur.yaml": "name: linked\nversion: 1.0.0\n" });
+  symlinkSync("/etc/hostname", join(path, "hostname"));
+  const { exitCode, stderr } = pack(path, "--registry-path", "third");
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain(`${path}/hostname is neither a file nor a folder`);
+  expect(readdirSync(join(host.home, "third"))).toEqual([]);
+});
+
+test.each([[[]], [["one", "two"]], [["worker", "--registry-path"]], [["worker", "--force"]]])(
+  "%j: the usage",
+  (args) => {
+    const { exitCode, stderr } = pack(...args);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("usage: npm run pack -- FOLDER [--registry-path DIR]");
+  },
+);
