@@ -39,12 +39,12 @@ export class WorkingCopy {
     writeFileSync(join(this.#path, file), text);
   }
 
-  /** Runs `test/<folder>` up to its first failure. A run that takes longer than `limitMs` has failed. */
-  async test(folder: string, limitMs: number): Promise<TestRun> {
+  /** Runs a test file or a folder of them up to its first failure. A run that takes longer than `limitMs` has failed. */
+  async test(tests: string, limitMs: number): Promise<TestRun> {
     if (this.#isStopped) return { passed: false, printed: "", tookMs: 0 };
     const started = performance.now();
     const command = ["test", "--bail", "--preload", `./${SEED_FILE}`, "--timeout", String(limitMs)];
-    const test = Bun.spawn([process.execPath, ...command, `test/${folder}/`], {
+    const test = Bun.spawn([process.execPath, ...command, `./${tests}`], {
       cwd: this.#path,
       env: { ...process.env, TMPDIR: join(this.#path, TEMPORARY) },
       stdio: ["ignore", "ignore", "pipe"],
