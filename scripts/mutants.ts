@@ -1,6 +1,6 @@
 /**
  * `npm run mutants -- [folder…]`: changes one thing at a time in `src/<folder>` and runs the tests of that folder on each
- * change; a folder within one of them is known too, `registry/zip`. It prints what no test noticed. It works on copies of
+ * change; a folder or a file within one of them may be named too, `registry/zip`. It prints what no test noticed. It works on copies of
  * the tree it is started in, and leaves nothing behind.
  */
 
@@ -52,18 +52,16 @@ async function main(asked: readonly string[]): Promise<number> {
   for (let count = Math.min(2, availableParallelism()); count > 0; count--)
     copies.push(new WorkingCopy(ROOT));
   const limits = new Map<string, number>();
-  for (const folder of folders) {
-    const first = await copies[0]?.test(testsOf(folder), FIRST_RUN_MS);
+  for (const tests of new Set(folders.map(testsOf))) {
+    const first = await copies[0]?.test(tests, FIRST_RUN_MS);
     if (isInterrupted || !first) return EXIT_INTERRUPTED;
     if (!first.passed) {
-      return say(
-        `mutants: test/${folder} fails before anything is changed, so nothing was:\n${first.printed}`,
-      );
+      return say(`mutants: ${tests} fails before anything is changed, so nothing was:\n${first.printed}`);
     }
-    limits.set(folder, Math.round(LONGEST_RUN.factor * first.tookMs) + LONGEST_RUN.moreMs);
+    limits.set(tests, Math.round(LONGEST_RUN.factor * first.tookMs) + LONGEST_RUN.moreMs);
   }
-  for (const [folder, limitMs] of limits) {
-    await tryAll(folder, limitMs);
+  for (const folder of folders) {
+    await tryAll(folder, limits.get(testsOf(folder)) ?? FIRST_RUN_MS);
     if (isInterrupted) return EXIT_INTERRUPTED;
   }
   return 0;

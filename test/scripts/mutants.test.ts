@@ -73,7 +73,7 @@ describe("a mutation run", () => {
   test("says of a tree that does not pass that it does not, and changes nothing", async () => {
     await write("src/tokens/sum.ts", SOURCE.replace("+", "-"));
     const { out, err, code } = await outcomeOf(mutants("tokens"));
-    expect(err).toStartWith("mutants: test/tokens fails before anything is changed, so nothing was:\n");
+    expect(err).toStartWith("mutants: test/tokens/ fails before anything is changed, so nothing was:\n");
     expect(err).toContain("(fail) sum");
     expect([out, code]).toEqual(["", 1]);
     expect(readdirSync(temporary)).toEqual([]);
