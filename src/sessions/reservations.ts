@@ -74,7 +74,6 @@ export class Reservations {
    * The slot stays where it is until `release`.
    */
   redeem(jti: string): Redemption {
-    this.#expire();
     const reservation = this.#find(jti);
     // One that has expired stays in its cohort until the last of them has.
     if (!reservation || reservation.expiry <= this.monotonic()) return "unknown";

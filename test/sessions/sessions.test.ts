@@ -90,3 +90,27 @@ test("a finished session is known by its outcome and depth for ever, however man
   }
   expect(sessions.figures(id(20_000))).toBeUndefined();
 });
+
+test("each count knows the time by itself", () => {
+  for (const count of ["live", "liveChildren", "figures"] as const) {
+    let now = 0;
+    const sessions = new Sessions<string>(() => now);
+    sessions.addRoot(id(1), 3, "held");
+    sessions.reserve(id(1), approvalId(1));
+    now = APPROVAL_LIFETIME_MS;
+    if (count === "live") expect(sessions.live).toBe(1);
+    if (count === "liveChildren") expect(sessions.liveChildren(id(1))).toBe(0);
+    if (count === "figures") expect(sessions.figures(id(1))?.liveChildren).toBe(0);
+  }
+});
+
+test("a session or an approval that is not known changes nothing", () => {
+  const sessions = new Sessions<string>(() => 0);
+  sessions.reserve(id(1), approvalId(1));
+  sessions.finish(id(1), "complete");
+  expect([sessions.live, sessions.liveChildren(id(1)), sessions.has(id(1))]).toEqual([0, 0, false]);
+  expect(sessions.redeem(approvalId(1))).toBe("unknown");
+  sessions.addChild(id(2), 2, "held", id(1), approvalId(1));
+  sessions.finish(id(2), "failed");
+  expect([sessions.live, sessions.figures(id(2))?.status]).toEqual([0, "failed"]);
+});
