@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { readSidecar } from "../../src/registry/sidecar.ts";
 import { SpareDescriptors } from "../../src/registry/spare-descriptors.ts";
@@ -49,7 +50,7 @@ test("a sidecar that is no file is refused, and one that cannot be read may be r
   symlinkSync("loop", loop);
   expect(readSidecar(loop, descriptors)).toEqual({
     ok: false,
-    fault: `${loop}: Too many levels of symbolic links (os error 40)`,
+    fault: `${loop}: Too many levels of symbolic links (os error ${constants.errno.ELOOP})`,
     lasting: false,
   });
 });

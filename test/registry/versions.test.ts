@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
 import { join } from "node:path";
 import { listVersions } from "../../src/registry/versions.ts";
 import { nameOf } from "../kit/in-process.ts";
@@ -57,7 +58,7 @@ describe("the versions of a name", () => {
     symlinkSync("tool", join(scratch.path, NAME));
     expect(list()).toEqual({
       ok: false,
-      message: `registry error for 'local/tool': ${scratch.path}/local/tool: Too many levels of symbolic links (os error 40)`,
+      message: `registry error for 'local/tool': ${scratch.path}/local/tool: Too many levels of symbolic links (os error ${constants.errno.ELOOP})`,
     });
   });
 });
