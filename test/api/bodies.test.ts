@@ -129,6 +129,12 @@ describe("a body's size", () => {
     // All of it was taken: nobody was cut off while sending.
     expect(connection.unsent()).toBe(0);
     connection.close();
+    const chunked = await connectRaw(served.port);
+    const chunk = `${(1024 * 1024).toString(16)}\r\n${" ".repeat(1024 * 1024)}\r\n`;
+    chunked.send(`${CHUNKED}${chunk.repeat(8)}0\r\n\r\n`);
+    expect(await chunked.answer()).toMatchObject(TOO_LARGE);
+    expect(chunked.unsent()).toBe(0);
+    chunked.close();
     const silent = await connectRaw(served.port);
     silent.send(head(["Content-Length", "65537"]));
     expect(await silent.answer()).toMatchObject(TOO_LARGE);
@@ -139,8 +145,8 @@ describe("a body's size", () => {
 describe("a body's time", () => {
   test("is ten seconds for all of it; whoever is within them is not let go with the others", async () => {
     expect(BODY_DEADLINE_SECONDS).toBe(10);
-    const begun = await Promise.all([1, 2, 3].map(() => connectRaw(served.port)));
-    const [first, chunked, late] = begun;
+    const begun = await Promise.all([1, 2, 3, 4].map(() => connectRaw(served.port)));
+    const [first, chunked, late, last] = begun;
     let ahead = 0;
     const real = performance.now.bind(performance);
     // The clock runs on; it is only set forward.
@@ -152,17 +158,35 @@ describe("a body's time", () => {
       await until("two bodies have begun", () => served.requests() === before + 2);
       ahead = 5_000;
       late?.send(`${head(["Content-Length", "22"])}{`);
-      await until("the third has begun", () => served.requests() === before + 3);
+      last?.send(`${head(["Content-Length", "22"])}{`);
+      await until("two others have begun", () => served.requests() === before + 4);
       ahead = 10_001;
       const slow = { status: 408, body: '{"error":"the body did not arrive within 10 seconds"}' };
-      expect(await first?.answer()).toMatchObject(slow);
+      const answer = await first?.answer();
+      expect(answer).toMatchObject(slow);
+      expect(answer?.headers.get("connection")).toBe("close");
+      expect(daemon.logged.at(-1)).toMatchObject({ event: "request", refused: "body-too-slow" });
       expect(await chunked?.answer()).toMatchObject(slow);
       expect(late?.rest()).toBe("");
       late?.send('"outcome":"complete"}');
       expect((await late?.answer())?.status).toBe(403);
+      ahead = 15_001;
+      expect(await last?.answer()).toMatchObject(slow);
     } finally {
       clock.mockRestore();
       for (const connection of begun) connection.close();
+    }
+  });
+
+  test("is kept by a timer that runs only while bodies are arriving", async () => {
+    const ended = spyOn(globalThis, "clearInterval");
+    try {
+      for (const round of [1, 2]) {
+        expect((await post("/deregister", bodyOf(100)))?.status).toBe(403);
+        await until("the timer has ended", () => ended.mock.calls.length === round, 5_000);
+      }
+    } finally {
+      ended.mockRestore();
     }
   });
 

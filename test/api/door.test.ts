@@ -143,6 +143,25 @@ describe("a connection", () => {
     ]);
   });
 
+  test("ends with an answer where requests are sent ahead, those with a body too", async () => {
+    for (const ahead of [
+      requestBytes({ path: "/health" }),
+      requestBytes({ method: "POST", path: "/deregister", body: "{}" }),
+    ]) {
+      const connection = await connectRaw(served.port);
+      connection.send(ahead.repeat(100));
+      let last: string | undefined;
+      let answers = 0;
+      for (let answer = await connection.answer(); answer; answer = await connection.answer()) {
+        expect(last).toBeUndefined();
+        last = answer.headers.get("connection");
+        answers++;
+      }
+      connection.close();
+      expect([last, answers < 100]).toEqual(["close", true]);
+    }
+  });
+
   test("ends with the answer where a body was not read", async () => {
     expect(await twice(requestBytes({ path: "/health", body: "x" }))).toEqual([200, "close", undefined]);
     expect(await twice(requestBytes({ path: "/status/a", body: "x" }))).toEqual([404, "close", undefined]);

@@ -13,7 +13,10 @@ beforeAll(async () => {
   host = createHost();
   await host.publish("local/root", spawns("local/child", "local/wide", "local/missing"));
   await host.publish("local/child");
-  await host.publish("local/wide", "capabilities:\n  env: {allow: [B]}\n  shell: {allow: [git, jq]}\n");
+  await host.publish(
+    "local/wide",
+    "capabilities:\n  env: {allow: [B]}\n  shell: {allow: [git, jq]}\n  network: {unix_sockets: true}\n",
+  );
 });
 afterAll(() => host[Symbol.asyncDispose]());
 
@@ -161,8 +164,8 @@ describe("the log is told of a request to spawn", () => {
       capsule: "local/wide@0.1.0",
       used: 1,
       free: 2,
-      detail: "capabilities.shell.allow: 'git'",
-      also: "env.allow",
+      detail: "capabilities.network.unix_sockets: 'true'",
+      also: "shell.allow,env.allow",
     });
     await caller.approval(root, "local/child");
     await caller.spawn(root, "local/child");
@@ -229,7 +232,11 @@ test("a fault of the daemon itself is logged by its kind and its first frames, a
   }
   const router = createRouter(daemon.context.log)
     .get("/broken", () => {
-      throw new Broken("secret");
+      const fail = (depth: number): never => {
+        if (depth > 0) return fail(depth - 1) as never;
+        throw new Broken("secret");
+      };
+      return [1].map(() => fail(0))[0];
     })
     .get("/odd", () => {
       throw "secret";
@@ -242,7 +249,8 @@ test("a fault of the daemon itself is logged by its kind and its first frames, a
   ]);
   const [failed, request] = daemon.logged;
   expect(failed).toMatchObject({ event: "internal-error", error: "Broken" });
-  expect(String(failed?.frames)).toMatch(/^at [^;]+(; at [^;]+){0,3}$/);
+  // The first four.
+  expect(String(failed?.frames)).toMatch(/^at fail [^;]+(; at [^;]+){3}$/);
   expect(request).toMatchObject({ event: "request", refused: "internal", path: expect.any(String) });
   expect((await router.fetch(new Request("http://127.0.0.1/odd"))).status).toBe(500);
   expect(daemon.logged[2]).toEqual({ event: "internal-error", error: "string", frames: undefined });
