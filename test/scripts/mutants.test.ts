@@ -79,6 +79,19 @@ describe("a mutation run", () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
+  test("tries some of the changes where it is asked to, in a file alone", async () => {
+    const { out, err } = await outcomeOf(mutants("tokens/sum.ts", "--every=3"));
+    expect(err).toBe("");
+    expect(out).toEndWith(
+      "tokens/sum.ts: 1 of 2 changes noticed (50.0 %), 0 of them by a run that did not end\n",
+    );
+    for (const every of ["0", "x", "1.5", ""]) {
+      const refused = await outcomeOf(mutants(`--every=${every}`));
+      expect(refused.err).toBe("mutants: --every=<n> takes a whole number from 1 on\n");
+      expect(refused.code).toBe(1);
+    }
+  });
+
   test("does not know other folders", async () => {
     const { out, err, code } = await outcomeOf(mutants("tokens", "log"));
     expect(err).toBe("mutants: 'log' is none of referee, tokens, sessions, registry, census, api\n");
