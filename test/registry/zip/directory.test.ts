@@ -103,6 +103,8 @@ describe("a directory's entries", () => {
     const { bytes } = directoryOf(zipBytes([{ name: "" }]));
     const commented = Buffer.concat([bytes, Buffer.from("comment")]);
     commented.writeUInt16LE(7, 32);
+    const nameless = { start: 0, end: 0, entries: 2, bytes: Buffer.concat([bytes, bytes]) };
+    expect([...entriesOf(nameless)]).toHaveLength(2);
     const twice = { start: 0, end: 0, entries: 2, bytes: Buffer.concat([commented, commented]) };
     expect([...entriesOf(twice)].map(({ name }) => name.length)).toEqual([0, 0]);
   });
@@ -134,7 +136,9 @@ describe("a directory", () => {
     expect([...entriesOf(directoryOf(padded))].map(({ name }) => name.toString())).toEqual(["one"]);
   });
 
-  test("is at most 16 MiB long", () => {
+  test("is at most 16 MiB long, wherever it lies", () => {
+    const far = zipBytes([{ ...ONE, method: STORED, content: Buffer.alloc(9 * 1024 * 1024) }]);
+    expect(directoryOf(far).entries).toBe(1);
     const LIMIT = 16 * 1024 * 1024;
     const archive = (length: number) => {
       const end = zipBytes([], { size: length, offset: 0 });

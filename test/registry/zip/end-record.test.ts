@@ -98,6 +98,7 @@ describe("an end record", () => {
 
   test("must be there, and whole", () => {
     expect(read()).toBe(NOT_WHOLE);
+    expect(() => directoryBounds(Buffer.alloc(21), 0)).toThrow(NOT_WHOLE);
     expect(read(endRecord().subarray(0, 21))).toBe(NOT_WHOLE);
   });
 
