@@ -10,14 +10,17 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { API } from "typescript/unstable/async";
 import { type Change, changesOf } from "./mutants/changes.ts";
-import { filesOf, WorkingCopy } from "./mutants/working-copy.ts";
+import { filesOf, type RunLimits, WorkingCopy } from "./mutants/working-copy.ts";
 
 const ROOT = process.cwd();
 const FOLDERS = ["referee", "tokens", "sessions", "registry", "census", "api"];
-/** A change can make a loop endless: a run that takes so much longer than the unchanged one has noticed it. */
-const LONGEST_RUN = { factor: 4, moreMs: 5_000 };
+/** A change can make a loop endless: a run that takes so much more than the unchanged one has noticed it. */
+const limitsAfter = ({ cpuSeconds, wallMs }: RunLimits): RunLimits => ({
+  cpuSeconds: Math.ceil(3 * cpuSeconds) + 3,
+  wallMs: Math.ceil(10 * wallMs) + 30_000,
+});
 /** For the first run, which nothing is known of. */
-const FIRST_RUN_MS = 300_000;
+const FIRST_RUN: RunLimits = { cpuSeconds: 300, wallMs: 600_000 };
 const EVERY = "--every=";
 const EXIT_INTERRUPTED = 130;
 
@@ -57,24 +60,24 @@ async function main(words: readonly string[]): Promise<number> {
   const folders = asked.length > 0 ? asked : FOLDERS;
   for (let count = Math.min(2, availableParallelism()); count > 0; count--)
     copies.push(new WorkingCopy(ROOT));
-  const limits = new Map<string, number>();
+  const limits = new Map<string, RunLimits>();
   for (const tests of new Set(folders.map(testsOf))) {
-    const first = await copies[0]?.test(tests, FIRST_RUN_MS);
+    const first = await copies[0]?.test(tests, FIRST_RUN);
     if (isInterrupted || !first) return EXIT_INTERRUPTED;
     if (!first.passed) {
       return say(`mutants: ${tests} fails before anything is changed, so nothing was:\n${first.printed}`);
     }
-    limits.set(tests, Math.round(LONGEST_RUN.factor * first.tookMs) + LONGEST_RUN.moreMs);
+    limits.set(tests, limitsAfter(first));
   }
   for (const folder of folders) {
-    await tryAll(folder, limits.get(testsOf(folder)) ?? FIRST_RUN_MS, every);
+    await tryAll(folder, limits.get(testsOf(folder)) ?? FIRST_RUN, every);
     if (isInterrupted) return EXIT_INTERRUPTED;
   }
   return 0;
 }
 
 /** Tries the changes of a folder, and prints which ones its tests do not notice. */
-async function tryAll(folder: string, limitMs: number, every: number): Promise<void> {
+async function tryAll(folder: string, limits: RunLimits, every: number): Promise<void> {
   const mutants = (await mutantsOf(folder)).filter((_, index) => index % every === 0);
   const queue = [...mutants];
   const survivors: Mutant[] = [];
@@ -84,11 +87,11 @@ async function tryAll(folder: string, limitMs: number, every: number): Promise<v
       const { file, source, start, end, text } = mutant;
       copy.write(file, source.slice(0, start) + text + source.slice(end));
       const [nearest, all] = [nearestTests(file), testsOf(folder)];
-      let run = await copy.test(nearest, limitMs);
-      if (run.passed && nearest !== all) run = await copy.test(all, limitMs);
+      let run = await copy.test(nearest, limits);
+      if (run.passed && nearest !== all) run = await copy.test(all, limits);
       copy.write(file, source);
       if (run.passed) survivors.push(mutant);
-      else if (run.tookMs >= limitMs) endless++;
+      else if (run.wasCut) endless++;
     }
   };
   await Promise.all(copies.map(work));

@@ -8,7 +8,18 @@ export interface TestRun {
   readonly passed: boolean;
   /** What the tests said. */
   readonly printed: string;
-  readonly tookMs: number;
+  /** Of the processor, which is the same however busy the machine is. */
+  readonly cpuSeconds: number;
+  readonly wallMs: number;
+  /** Whether it was ended by one of its limits. */
+  readonly wasCut: boolean;
+}
+
+export interface RunLimits {
+  /** A whole number. */
+  readonly cpuSeconds: number;
+  /** For a run that waits for what never comes. */
+  readonly wallMs: number;
 }
 
 /** Generated cases are the same in every run: what one run notices, the next one does too. */
@@ -39,12 +50,13 @@ export class WorkingCopy {
     writeFileSync(join(this.#path, file), text);
   }
 
-  /** Runs a test file or a folder of them up to its first failure. A run that takes longer than `limitMs` has failed. */
-  async test(tests: string, limitMs: number): Promise<TestRun> {
-    if (this.#isStopped) return { passed: false, printed: "", tookMs: 0 };
+  /** Runs a test file or a folder of them up to its first failure. A run that is cut has failed. */
+  async test(tests: string, { cpuSeconds, wallMs }: RunLimits): Promise<TestRun> {
+    if (this.#isStopped) return { passed: false, printed: "", cpuSeconds: 0, wallMs: 0, wasCut: true };
     const started = performance.now();
-    const command = ["test", "--bail", "--preload", `./${SEED_FILE}`, "--timeout", String(limitMs)];
-    const test = Bun.spawn([process.execPath, ...command, `./${tests}`], {
+    const limited = ["sh", "-c", 'ulimit -t "$0" && exec "$@"', String(cpuSeconds), process.execPath];
+    const options = ["--bail", "--preload", `./${SEED_FILE}`, "--timeout", String(wallMs)];
+    const test = Bun.spawn([...limited, "test", ...options, `./${tests}`], {
       cwd: this.#path,
       env: { ...process.env, TMPDIR: join(this.#path, TEMPORARY) },
       stdio: ["ignore", "ignore", "pipe"],
@@ -52,13 +64,19 @@ export class WorkingCopy {
       detached: true,
     });
     this.#running = test.pid;
-    const limit = setTimeout(() => endGroup(test.pid), limitMs);
+    const limit = setTimeout(() => endGroup(test.pid), wallMs);
     const printing = new Response(test.stderr).text();
     const code = await test.exited;
     clearTimeout(limit);
     endGroup(test.pid);
     this.#running = undefined;
-    return { passed: code === 0, printed: await printing, tookMs: performance.now() - started };
+    return {
+      passed: code === 0,
+      printed: await printing,
+      cpuSeconds: Number(test.resourceUsage()?.cpuTime.total ?? 0) / 1e6,
+      wallMs: performance.now() - started,
+      wasCut: test.signalCode !== null,
+    };
   }
 
   /** Ends the tests that run; none runs afterwards. */
