@@ -15,18 +15,24 @@ import { median, medianRatio, type Row } from "./row.ts";
 const ORDINARY = join(import.meta.dir, "../test/registry/manifests/capsule.yaml");
 const READINGS_A_ROUND = 2000;
 
-export async function measureManifests({ rounds }: { readonly rounds: number }): Promise<Row[]> {
-  return [ordinaryRow(rounds), await largestRow(rounds)];
+export interface ManifestOptions {
+  readonly rounds: number;
+  /** Readings of the ordinary one in a round. */
+  readonly readings?: number;
 }
 
-function ordinaryRow(rounds: number): Row {
+export async function measureManifests(options: ManifestOptions): Promise<Row[]> {
+  return [ordinaryRow(options), await largestRow(options.rounds)];
+}
+
+function ordinaryRow({ rounds, readings = READINGS_A_ROUND }: ManifestOptions): Row {
   const source = readFileSync(ORDINARY, "utf8");
   const ours: number[] = [];
   const library: number[] = [];
   // The first round warms both up, and does not count.
   for (let round = 0; round <= rounds; round++) {
-    const one = microsecondsOf(() => readManifest(source));
-    const other = microsecondsOf(() => parseDocument(source, { schema: "failsafe" }));
+    const one = microsecondsOf(readings, () => readManifest(source));
+    const other = microsecondsOf(readings, () => parseDocument(source, { schema: "failsafe" }));
     if (round === 0) continue;
     ours.push(one);
     library.push(other);
@@ -45,11 +51,11 @@ function ordinaryRow(rounds: number): Row {
 }
 
 /** Processor time of one reading. */
-function microsecondsOf(read: () => unknown): number {
+function microsecondsOf(readings: number, read: () => unknown): number {
   const start = process.cpuUsage();
-  for (let count = 0; count < READINGS_A_ROUND; count++) read();
+  for (let count = 0; count < readings; count++) read();
   const { user, system } = process.cpuUsage(start);
-  return (user + system) / READINGS_A_ROUND;
+  return (user + system) / readings;
 }
 
 /** Of the shapes, the one during whose reading others waited longest. */

@@ -1,4 +1,4 @@
-/** The bench's table: what it prints, and what the README shows. */
+/** The bench's table: what it prints, and what docs/performance.md shows. */
 
 import type { Row } from "./row.ts";
 

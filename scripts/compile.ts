@@ -51,7 +51,7 @@ export async function compile(request: CompileRequest): Promise<Bun.BuildMetafil
     minify: variant.minify ?? true,
     bytecode: variant.bytecode ?? true,
     sourcemap: "none",
-    // NODE_ENV is the operator's variable: no library's behaviour may hang on it.
+    // NODE_ENV is the operator's variable: no library's behaviour may depend on it.
     define: { "process.env.NODE_ENV": '"production"' },
     compile: {
       outfile,

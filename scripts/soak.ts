@@ -13,15 +13,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { soakFormations } from "./soak/formations.ts";
 import { soakNeighbours } from "./soak/neighbours.ts";
+import type { Outcome } from "./soak/outcome.ts";
 import { soakRefusals } from "./soak/refusals.ts";
 
 const USAGE = "npm run soak -- formations --minutes N | neighbours --minutes N | refusals --each N";
-
-/** Each part gives its rows, and whether they are what they must be. */
-export interface Outcome {
-  readonly rows: readonly (readonly [string, string | number])[];
-  readonly faults: readonly string[];
-}
 
 const PARTS: Readonly<Record<string, readonly [string, (home: string, amount: number) => Promise<Outcome>]>> =
   {

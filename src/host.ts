@@ -6,8 +6,8 @@ import { describeErrno, describeOsError } from "./os-error.ts";
 import { threadsToBeHad } from "./sys/threads.ts";
 
 /**
- * Why the runtime could not have the threads that it may come to want: for its collector, its compiler and its pool. It
- * ends the process where it wants one and gets none, so it is found out beforehand.
+ * Why the runtime could not have all the threads that it may want later, for its collector, its compiler and its pool. It
+ * ends the process if it wants one and gets none, so this is found out beforehand.
  */
 export function threadsFault(cores: number): string | undefined {
   const wanted = 7 + Math.min(cores, 8);

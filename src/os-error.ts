@@ -32,7 +32,7 @@ export function describeOsError(error: unknown): string {
 
 /** The same of an error's name and its number on this platform. */
 export function describeErrno(code: string, number: number): string {
-  // Asked for here, because few starts need it and it takes a part of each.
+  // Loaded here: it would slow down every start, and few need it.
   const { getSystemErrorMap } = process.getBuiltinModule("node:util");
   const words = C_LIBRARY_WORDS[code] ?? getSystemErrorMap().get(-number)?.[1] ?? code;
   return `${words.charAt(0).toUpperCase()}${words.slice(1)} (os error ${number})`;

@@ -28,11 +28,11 @@ async function run(reading: FlagsReading, warnings: readonly string[]): Promise<
     case "version":
       return exit(printVersion());
     case "run": {
-      // Before the daemon says that it listens: whoever waits for that may end it at once.
+      // Before the daemon says that it listens: a program that waits for that line may end it at once.
       let daemon: Daemon | undefined;
       let stopping = false;
       const stop = () => {
-        // Whoever asks again changes nothing.
+        // A second signal changes nothing.
         if (stopping) return;
         stopping = true;
         void (daemon?.stop() ?? Promise.resolve()).then(() => process.exit(0));

@@ -1,6 +1,6 @@
 /** 32 clients play formations, kill some sessions and inject faults; then the daemon's counts are a model's. */
 
-import type { Outcome } from "../soak.ts";
+import type { Outcome } from "./outcome.ts";
 import { newTally, playFormation, type SoakContext } from "./client.ts";
 import {
   compare,

@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { seeded, worstCase } from "../../bench/worst-manifests.ts";
-import type { Outcome } from "../soak.ts";
+import type { Outcome } from "./outcome.ts";
 import { ask, expectStatus, newTally, playFormation, type SoakContext } from "./client.ts";
 import {
   compare,

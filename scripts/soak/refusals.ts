@@ -7,7 +7,7 @@ import { rawRequest, registerRequest } from "../../bench/requests.ts";
 import type { Server } from "../../bench/server.ts";
 import { CONNECTIONS, register, type Session, spawnMany } from "../../bench/sessions.ts";
 import { refusals as refusedSpawns } from "../../bench/throughput.ts";
-import type { Outcome } from "../soak.ts";
+import type { Outcome } from "./outcome.ts";
 import { EXECUTABLE, residentMegabytes } from "./daemon.ts";
 
 /** What is asked of each kind before memory is looked at for the first time. */

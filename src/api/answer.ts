@@ -6,8 +6,8 @@ import { loggedPath } from "./logged.ts";
 import { type Refusal, refusalMessage, refusalStatus } from "./refusals.ts";
 
 /**
- * Answers for a request that is refused. Where its body was not read to its end, what is left of it must never be taken
- * for the next request: such a connection ends with the answer.
+ * Answers a request that is refused. If its body was not read to its end, the rest of it must never be taken for the next
+ * request, so the connection ends with the answer.
  */
 export function answerRefusal(
   request: Request,

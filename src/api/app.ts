@@ -1,6 +1,6 @@
 /**
- * The five routes, in the order of the API page. A route says its path, its shapes and whose decision it carries; what a
- * request goes through before them stands below.
+ * The five routes, in the order of the API page. A route says its path, its shapes and whose decision it carries; what
+ * happens to a request before that is below.
  */
 
 import { whyForeign } from "../guard.ts";

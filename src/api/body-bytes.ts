@@ -1,6 +1,5 @@
 /**
- * The bytes of a body: no more of them than the limit, within their time, and what is left of them when an answer came
- * first.
+ * The bytes of a body, up to the limit and within their time, and how to get rid of the rest when an answer came first.
  */
 
 import type { Refusal } from "./refusals.ts";

@@ -2,7 +2,7 @@
  * Elysia, where it is used against its grain. It would read a body by its content type and answer 422 where a field is
  * wrong, and it reads the source of the functions it is given:
  *
- * - A route gets its request and reads the body itself. `parse: "none"` keeps the framework's hands off it; on a route
+ * - A route gets its request and reads the body itself. `parse: "none"` keeps the framework from reading it, too; on a route
  *   without a body it would make a promise of each answer.
  * - A handler takes `{ request }` apart in its parameters. From one that hands its context on, the framework infers that
  *   everything is used, and parses cookies, queries and bodies.

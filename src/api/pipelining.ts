@@ -6,9 +6,9 @@
  * the last one is answered, so a connection that does is ended with an answer after a few.
  */
 
-/** To ask which connection a request came by costs a microsecond: only every so many of them are asked. */
+/** Finding a request's connection costs a microsecond, so only one request in so many is looked at. */
 const REQUESTS_A_LOOK = 8;
-/** Where one sends ahead there are more: that many requests are all looked at. */
+/** Where one connection sends ahead there may be others: so many requests are all looked at. */
 const REQUESTS_ON_GUARD = 1000;
 
 export class Pipelining {
@@ -19,7 +19,7 @@ export class Pipelining {
 
   /**
    * Two looks in a row that find the same connection within one turn of the event loop have found requests that were
-   * sent ahead, two to sixteen of them: whoever waits for answers sends one a turn.
+   * sent ahead, two to sixteen of them: a client that waits for answers sends one a turn.
    *
    * @param portOf the caller's port, which names its connection
    * @returns whether the answer to this request must end its connection

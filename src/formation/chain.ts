@@ -2,7 +2,7 @@
 
 import { componentsOf, type Graph } from "./graph.ts";
 
-/** A chain from the root down, no capsule twice. `exact`: there is no longer one. */
+/** A chain from the root down, no capsule twice. `exact`: no chain is longer. */
 export interface Chain {
   readonly capsules: readonly number[];
   readonly exact: boolean;

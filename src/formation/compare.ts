@@ -23,7 +23,7 @@ export interface FormationChanges {
   readonly otherBytes: readonly { readonly capsule: string; readonly before: string; readonly now: string }[];
 }
 
-/** An earlier formation, or why the text is none. */
+/** An earlier formation, or why the text is not one. */
 export type EarlierReading =
   | { readonly ok: true; readonly formation: Formation }
   /** What is wrong with the text, to follow the file's name. */
@@ -78,7 +78,7 @@ function edgeChanges(before: readonly Edge[], now: readonly Edge[]): EdgeChange[
 
 /**
  * Whether the verdict and its reasons are the same. Bytes are compared once a capsule, not once an edge, and the
- * registry's sentences not at all: they hold paths of one host.
+ * registry's sentences are not compared: they hold paths of one host.
  */
 function isSame(before: Edge | undefined, now: Edge | undefined): boolean {
   const reasons = (edge: Edge | undefined) =>

@@ -9,11 +9,11 @@ export interface Graph {
   readonly starts: readonly (readonly number[])[];
 }
 
-/** The tree that is printed: each capsule's children stand under the first edge that leads to it by a shortest way. */
+/** The tree that is printed: each capsule's children are below the first edge on a shortest way to it. */
 export interface Tree {
   readonly indexOf: ReadonlyMap<string, number>;
   readonly edgesOf: readonly (readonly Edge[])[];
-  /** The edge under which a capsule's own children stand; none of the root. */
+  /** The edge below which a capsule's own children are; the root has no edge. */
   readonly placeOf: readonly (Edge | undefined)[];
   /** The order in which those places are reached from top to bottom. */
   readonly order: readonly number[];
@@ -56,7 +56,7 @@ function orderOf(
   }
 }
 
-/** Who can start whom, by those of the granted edges that `isTaken` takes. */
+/** Who can start whom, by the granted edges for which `isTaken` is true. */
 export function graphOf(
   { indexOf, edgesOf }: Tree,
   isTaken: (edge: GrantedEdge) => boolean = () => true,
@@ -71,7 +71,7 @@ export function graphOf(
 }
 
 /**
- * Marks the edges that close a cycle: the child stands at its parent's place or above it, and leads back to the parent.
+ * Marks the edges that close a cycle: the child is at its parent's place or above it, and leads back to the parent.
  * Every cycle has one, so the other edges make a graph without cycles.
  */
 export function markClosedCycles(tree: Tree): void {

@@ -27,7 +27,7 @@ export class Judge {
 
 class AxisJudge {
   readonly #axis: Axis;
-  /** The first capsule that was seen with these declarations, by their text; it stands for all others with them. */
+  /** The first capsule that was seen with these declarations, by their text; it represents all others with the same. */
   readonly #first = new Map<string, Envelope>();
   readonly #standsFor = new Map<Envelope, Envelope>();
   readonly #found = new Map<Envelope, Map<Envelope, Exceeded | undefined>>();

@@ -21,7 +21,7 @@ export interface Picture {
   readonly arrows: readonly Arrow[];
 }
 
-/** A capsule has one box, whoever lists it; what no request can name has one of its own. */
+/** A capsule has one box, however many list it. What no request can name has a box of its own. */
 export function pictureOf(formation: Formation): Picture {
   const boxes = new Map<string, Box>();
   const boxOf = (key: string, label: string, look: Box["look"]) => {

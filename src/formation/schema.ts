@@ -168,7 +168,7 @@ export const Formation = Type.Object(
 
 /** A whole formation as plain JSON: what `--format json` prints, and what `docs/formation.schema.json` describes. */
 export type Formation = Static<typeof Formation>;
-/** One listed name in one version, or without one where there is none: what the daemon says of parent and child. */
+/** One listed name in one version, or without a version if there is none: what the daemon says of parent and child. */
 export type Edge = Static<typeof Edge>;
 /** The daemon would grant it, as far as the two artifacts decide. */
 export type GrantedEdge = Static<typeof Granted>;

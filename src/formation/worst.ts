@@ -41,7 +41,7 @@ function fullTree({ maxDepth, maxConcurrent }: Limits): number {
 
 /**
  * Each session holds as many as it may of the child that has most below it. With two children or more the figure at
- * least doubles with each level of a chain, so it soon comes to the most that is counted, or to the chain's end.
+ * least doubles with each level of a chain, so it soon reaches the most that is counted, or the chain's end.
  */
 function largestTree({ size, starts }: Graph, { maxDepth, maxConcurrent }: Limits): number {
   let live: readonly number[] = new Array(size).fill(1);

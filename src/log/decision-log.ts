@@ -11,7 +11,7 @@ export interface DecisionLog {
   granted(fields: LogFields): void;
   /** A refusal of somebody whose token verified. */
   refused(fields: LogFields): void;
-  /** A refusal of anybody else. Nothing is asked of such a caller, so these lines are limited to a number a second. */
+  /** A refusal of anybody else. Such a caller needs nothing to cause these lines, so they are limited to a number a second. */
   refusedUnverified(fields: LogFields): void;
   /** A fault of the daemon itself. */
   failed(fields: LogFields): void;

@@ -6,7 +6,7 @@ import { holdsToken, tokenId } from "./token-id.ts";
 /** Fields of one line, in the order they are written; absent ones are left out. */
 export type LogFields = Readonly<Record<string, string | number | undefined>>;
 
-/** A value that is not plainly one word is quoted and escaped; one that holds a token is only its hash. */
+/** A value that is more than one plain word is quoted and escaped. Of one that holds a token only the hash is written. */
 export function formatFields(fields: LogFields): string {
   let line = "";
   for (const key in fields) {
@@ -34,7 +34,7 @@ export function logLine(level: string, text: string, date: Date): string {
   return `${date.toISOString()} ${level} ${text}\n`;
 }
 
-/** What stands for a text that is not to be read: its first 16 hex digits of the SHA-256. */
+/** What is written instead of a text that nobody may read: the first 16 hex digits of its SHA-256. */
 export function hashed(text: string): string {
   return `sha256:${tokenId(text)}`;
 }
@@ -44,8 +44,8 @@ function escaped(text: string): string {
 }
 
 /**
- * Of a long text its beginning and its end: a path's fault stands behind it. With the quotes and the mark between them,
- * they add up to the bound.
+ * A long text is cut to its beginning and its end, because a path's fault comes after it. With the quotes and the mark
+ * between them, they add up to the bound.
  */
 const HEAD_BYTES = 161;
 const TAIL_BYTES = 90;

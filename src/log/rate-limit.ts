@@ -1,4 +1,4 @@
-/** So many of a kind each second; what is beyond is counted, and the count told once the second is over. */
+/** At most so many of a kind each second. The others are counted, and the count is told when the second is over. */
 
 const WINDOW_MS = 1000;
 

@@ -1,5 +1,5 @@
 /**
- * Writing to a standard stream without ever holding up the event loop, whatever stands behind it: a terminal that nobody
+ * Writing to a standard stream without ever holding up the event loop, whatever it leads to: a terminal that nobody
  * reads, a pipe that is full, a full disk, a reader that went away.
  *
  * The stream's open file description is shared with other processes, so its flags are not ours to change. And asking
@@ -13,7 +13,7 @@ import { sendAtOnce } from "../sys/socket.ts";
 
 /** What became of one attempt to write. */
 export type Attempt =
-  /** So many bytes were taken, from the first on. */
+  /** So many bytes were taken, counted from the first. */
   | { readonly kind: "taken"; readonly bytes: number }
   /** None now, and more later. */
   | { readonly kind: "full" }
@@ -36,12 +36,12 @@ const FULL: Attempt = { kind: "full" };
 const FAILED: Attempt = { kind: "failed" };
 const { EAGAIN, EINTR } = systemConstants.errno;
 
-/** The way to write to a descriptor that suits what it is. Looked at once: what stands behind it does not change. */
+/** The way to write to a descriptor that suits what it is. Looked at once: what it is does not change. */
 export function openOutlet(fd: number): Outlet {
   const kind = kindOf(fd);
   switch (kind) {
     case "file":
-      // A disk takes its time, and no longer.
+      // A disk may be slow, but does not block for ever.
       return { chunkBytes: FILE_CHUNK_BYTES, write: (bytes) => attempt(() => writeSync(fd, bytes)) };
     case "socket":
       return {

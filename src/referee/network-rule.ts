@@ -18,6 +18,8 @@ const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 
 /** The entry as a rule, or `undefined` where it is unreadable: then it is never covered, and covers nothing. */
 export function parseNetworkRule(entry: string): NetworkRule | undefined {
+  // White space at an edge to JavaScript, and to no other reader.
+  if (entry.includes("\ufeff")) return undefined;
   const [, prefix, authority, digits] = ENTRY.exec(entry.trim()) ?? [];
   if (authority === undefined) return undefined;
   const scheme = prefix?.toLowerCase();

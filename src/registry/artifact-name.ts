@@ -24,7 +24,7 @@ const FULL_NAME = new RegExp(`^${PART}/${PART}$`);
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
 const VERSION = /^(?!\.{1,2}$)[^/\\\u0000-\u001f\u007f-\u009f]{1,128}$/;
 
-/** The text as a full name, or `undefined` where it is none. */
+/** The text as a full name, or `undefined` if it is not one. */
 export function parseArtifactName(text: string): ArtifactName | undefined {
   return FULL_NAME.test(text) ? (text as ArtifactName) : undefined;
 }

@@ -5,6 +5,8 @@
  * three lanes, and none of them waits behind another's readings, or loses what it had read to them.
  */
 
+import type { MemoryLimits } from "./memory.ts";
+
 /** Who asks: with a token that verifies; without an approval, by a name in `--spawn-allow`; anybody else. */
 export type Asker = "verified" | "listed" | "other";
 
@@ -16,14 +18,15 @@ interface LaneLimits {
   readonly atOnce: number;
   /** Readings that wait. */
   readonly waiting: number;
-  /** Artifacts remembered; the one that was asked for longest ago goes first. */
-  readonly kept: number;
 }
 
-export const LANES: Readonly<Record<Asker, LaneLimits>> = {
-  verified: { atOnce: 4, waiting: Number.POSITIVE_INFINITY, kept: 256 },
-  listed: { atOnce: 1, waiting: 16, kept: 64 },
-  other: { atOnce: 1, waiting: 16, kept: 16 },
+const MIB = 1024 * 1024;
+
+/** The memory of all three takes 190 MB, if every manifest is as large as one may be and made to take much. */
+export const LANES: Readonly<Record<Asker, LaneLimits & MemoryLimits>> = {
+  verified: { atOnce: 4, waiting: Number.POSITIVE_INFINITY, kept: 256, keptBytes: 2 * MIB },
+  listed: { atOnce: 1, waiting: 16, kept: 64, keptBytes: MIB },
+  other: { atOnce: 1, waiting: 16, kept: 16, keptBytes: MIB },
 };
 
 /** How many artifacts are read at once at the most. */

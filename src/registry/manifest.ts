@@ -6,6 +6,7 @@
 
 import { atOnce, inSlices } from "../slices.ts";
 import { CONTAINMENT_CLASSES, type Containment } from "./containment.ts";
+import { isOverlong, isTrimmedOtherwise, MAX_ENTRY_BYTES, ownText } from "./manifest-text.ts";
 import { readYamlTree, readYamlTreeInSteps } from "./yaml/read-tree.ts";
 import type { YamlMap, YamlTree } from "./yaml/tree.ts";
 
@@ -32,8 +33,6 @@ export interface Manifest {
 /** The longest manifest that is read, in bytes. */
 export const MAX_MANIFEST_BYTES = 256 * 1024;
 
-/** The longest entry of a list of texts, in bytes of UTF-8: each of them is compared with others. */
-const MAX_ENTRY_BYTES = 4096;
 /** Entries decoded between two pauses. */
 const ENTRIES_A_STEP = 256;
 
@@ -81,7 +80,9 @@ export function decodeManifest<T extends object>(
 
 const NO_MAPPING = { ok: false, fault: "the manifest must be a mapping" } as const;
 
+/** @throws what the engine throws where memory or stack runs out: that is the host's failure, and none of the text */
 function faultOf(error: unknown): { readonly ok: false; readonly fault: string } {
+  if (error instanceof RangeError) throw error;
   return { ok: false, fault: error instanceof Error ? error.message : "it could not be read" };
 }
 
@@ -113,8 +114,9 @@ function* manifestInSteps(top: Block): Generator<void, Manifest> {
 /** Spawn envelope, "State stores": only an artifact's own `state` block opens one. */
 function* stateStores(top: Block, manifestName: string): Generator<void, string[]> {
   const stores: string[] = [];
-  for (const [index, artifact] of top.blocks("artifacts").entries()) {
-    if (index % ENTRIES_A_STEP === ENTRIES_A_STEP - 1) yield;
+  let count = 0;
+  for (const artifact of top.blocks("artifacts")) {
+    if (++count % ENTRIES_A_STEP === 0) yield;
     const capabilities = artifact.block("capabilities");
     if (capabilities.declares("state")) {
       stores.push(capabilities.block("state").trimmedText("store") ?? manifestName);
@@ -165,13 +167,13 @@ export class Block {
     return new Block(this.path(key), value);
   }
 
-  /** The list of mappings under `key`. */
-  blocks(key: string): Block[] {
-    return this.#list(key).map((item, index) => {
+  /** The list of mappings under `key`, one after the other. */
+  *blocks(key: string): Generator<Block, void> {
+    for (const [index, item] of this.#list(key).entries()) {
       const where = `${this.path(key)}[${index}]`;
       if (item.kind !== "map") throw new Error(`${where}: must be a mapping`);
-      return new Block(where, item);
-    });
+      yield new Block(where, item);
+    }
   }
 
   /** The list of texts under `key`, each as it is written and none over `MAX_ENTRY_BYTES`. */
@@ -207,7 +209,11 @@ export class Block {
     const value = this.tree.entries.get(key);
     if (value === undefined || isAbsent(value)) return undefined;
     if (value.kind !== "text") throw new Error(`${this.path(key)}: must be a text`);
-    return ownText(value.text.trim()) || undefined;
+    const text = value.text.trim();
+    if (isTrimmedOtherwise(value.text, text)) {
+      throw new Error(`${this.path(key)}: must not begin or end with U+FEFF or U+0085`);
+    }
+    return ownText(text) || undefined;
   }
 
   /** `true` or `false`, written plain; `false` where the key is absent. */
@@ -229,16 +235,6 @@ export class Block {
 }
 
 const NO_ENTRIES: YamlMap = { kind: "map", entries: new Map() };
-
-/** The text in memory of its own: a part of a string keeps the whole string, here the file, for as long as it is kept. */
-function ownText(text: string): string {
-  return Buffer.from(text).toString();
-}
-
-function isOverlong(text: string): boolean {
-  // Three bytes are the most that one of a string's units takes.
-  return text.length * 3 > MAX_ENTRY_BYTES && Buffer.byteLength(text) > MAX_ENTRY_BYTES;
-}
 
 function isAbsent(value: YamlTree | undefined): boolean {
   return value === undefined || (value.kind === "text" && value.plain && NULLS.has(value.text));

@@ -47,10 +47,12 @@ export interface RegistryOptions<Held, Read = Manifest> {
 /** How often a file that changes under the reader is read anew before the request is given up. */
 const READ_ATTEMPTS = 3;
 
-/** What one reading came to. It lasts as long as its files stand, unless it was the host that failed. */
+/** The result of one reading. It is valid as long as its files do not change, unless it was the host that failed. */
 interface Verdict<Held> {
   readonly resolution: Resolution<Held>;
   readonly lasting: boolean;
+  /** Of the manifest that it was made of, where anything of that is held. */
+  readonly bytes?: number;
 }
 
 export class Registry<Held, Read = Manifest> {
@@ -66,7 +68,7 @@ export class Registry<Held, Read = Manifest> {
     this.#descriptors = options.descriptors ?? new SpareDescriptors(0);
     const { path, platform = platformName(), now = Date.now, capacity = LANES.verified.kept } = options;
     const kept = (asker: Asker) => (asker === "verified" ? capacity : LANES[asker].kept);
-    this.#memories = perAsker((asker) => new Memory(kept(asker)));
+    this.#memories = perAsker((asker) => new Memory({ ...LANES[asker], kept: kept(asker) }));
     this.#directory = { path, platform, now };
   }
 
@@ -87,13 +89,13 @@ export class Registry<Held, Read = Manifest> {
     return entry.state === "known" ? entry.resolution : entry.result;
   }
 
-  /** What is known or being read, if its files still stand as they were seen. */
+  /** What is known or being read, if its files are still as they were seen. */
   #recall(key: string, asker: Asker): Entry<Resolution<Held>> | undefined {
     let isBehind = false;
     for (const owner of ASKERS) {
       const entry = this.#memories[owner].get(key);
       if (entry && isUsable(entry, isBehind) && isUnchanged(entry.seen)) {
-        // What was read for others is remembered from now on for whoever goes before them, never the other way.
+        // What was read for others is remembered for those who go before them, never the other way.
         if (isBehind || owner === asker) this.#memories[asker].keep(key, entry);
         return entry;
       }
@@ -109,9 +111,9 @@ export class Registry<Held, Read = Manifest> {
     const reading = this.#lanes[asker].run(() => this.#readUntilStill(coordinates, key, found.place));
     if (!reading) return registryFault(key, "busy; ask again");
     const result = reading.then(
-      ({ resolution, lasting, seen }) => {
+      ({ resolution, lasting, seen, bytes = 0 }) => {
         memory.forget(key, entry);
-        if (lasting) memory.keep(key, { state: "known", seen, resolution });
+        if (lasting) memory.keep(key, { state: "known", seen, resolution, bytes });
         return resolution;
       },
       (error: unknown) => {
@@ -132,9 +134,11 @@ export class Registry<Held, Read = Manifest> {
   ): Promise<Verdict<Held> & { readonly seen: readonly Sighting[] }> {
     let place = first;
     for (let attempt = 1; ; attempt++) {
-      const { resolution, lasting } = await this.#readOnce(key, place);
+      const verdict = await this.#readOnce(key, place);
       const { seen, seenAt, zip } = place;
-      if (isUnchanged(seen)) return { resolution, lasting: lasting && isSettled(seen, seenAt), seen };
+      if (isUnchanged(seen)) {
+        return { ...verdict, lasting: verdict.lasting && isSettled(seen, seenAt), seen };
+      }
       const again = locate(coordinates, this.#directory);
       const fault = again.ok ? `${zip}: changed while it was being read` : again.fault;
       if (!again.ok || attempt === READ_ATTEMPTS) {
@@ -166,7 +170,8 @@ export class Registry<Held, Read = Manifest> {
       return { resolution: { ok: false, message }, lasting: true };
     }
     const held = await this.#options.lower(manifest.manifest);
-    return { resolution: { ok: true, artifact: { sha256: reading.sha256, held } }, lasting: true };
+    const artifact = { sha256: reading.sha256, held };
+    return { resolution: { ok: true, artifact }, lasting: true, bytes: reading.manifestText.length };
   }
 
   #manifest(bytes: Uint8Array): ManifestReading<Read> | Promise<ManifestReading<Read>> {

@@ -8,7 +8,7 @@ import type { SpareDescriptors } from "./spare-descriptors.ts";
 const MAX_SIDECAR_BYTES = 4096;
 const HEX_SHA256 = /^[0-9a-f]{64}$/;
 
-/** `fault` names the path; `lasting` where it stands as long as the file does, and no failure of the host. */
+/** `fault` names the path. `lasting`: it holds until the file changes, and is not a failure of the host. */
 export type Sidecar =
   | { readonly ok: true; readonly sha256: Sha256 }
   | { readonly ok: false; readonly fault: string; readonly lasting: boolean };

@@ -47,7 +47,7 @@ export interface RoostClient {
   status(sessionId: string, signal?: AbortSignal): Promise<RoostAnswer<StatusAnswer>>;
 }
 
-/** A client of the daemon at `url`. It retries nothing: what was answered once stands. */
+/** A client of the daemon at `url`. It retries nothing: an answer is final. */
 export function createRoostClient(url: RoostUrl, clock: Clock = systemClock): RoostClient {
   const ask = async <S extends TSchema>(
     schema: S,
@@ -101,7 +101,7 @@ export function createRoostClient(url: RoostUrl, clock: Clock = systemClock): Ro
 
 /**
  * Why nothing was granted, for a model or an operator to read: a refusal is the daemon's own sentence, byte for byte,
- * but that what cannot be seen in it is escaped. It quotes manifests, which may hold anything.
+ * except that invisible characters are escaped. It quotes manifests, which may hold anything.
  */
 export function refusalSentence(
   answer: Exclude<RoostAnswer<unknown>, { kind: "granted" }>,

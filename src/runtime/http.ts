@@ -35,7 +35,7 @@ const STEP_MS = 30_000;
 /** The longest answer that is read where the asker says nothing else, in bytes. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** Makes the request once; never throws, and no secret stands in the reason of a failure. */
+/** Makes the request once; never throws, and the reason of a failure holds no secret. */
 export function exchange(asked: HttpRequest, clock: Clock): Promise<HttpExchange> {
   const secrets = Object.values(asked.headers ?? {}).filter((value) => value instanceof Secret);
   return new Promise((resolve) => {

@@ -27,7 +27,7 @@ export interface RuntimeManifest {
   readonly delegationDeadlineSecs: number | undefined;
 }
 
-/** A manifest with the hash of the artifact that it stands in: both of the same bytes. */
+/** A manifest with the hash of its artifact: both of the same bytes. */
 export interface PackedManifest {
   readonly sha256: Sha256;
   readonly manifest: RuntimeManifest;
@@ -61,13 +61,14 @@ function runtimeManifest(top: Block): RuntimeManifest {
   const capabilities = top.block("capabilities");
   const spawn = capabilities.block("spawn");
   const spawnAllow = spawnNames(spawn);
+  const byText = new Map<string, ArtifactName>(spawnAllow.map((name) => [name, name]));
   return {
     name: top.requiredText("name"),
     version: top.requiredText("version"),
     spawnAllow,
     envAllow: capabilities.block("env").texts("allow"),
     workdirSnapshot: spawn.texts("workdir_snapshot").map((text) => {
-      const name = spawnAllow.find((allowed) => allowed === text);
+      const name = byText.get(text);
       if (name) return name;
       throw new Error(`${spawn.path("workdir_snapshot")}: '${text}' is not in ${spawn.path("allow")}`);
     }),

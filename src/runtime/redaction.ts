@@ -7,6 +7,7 @@
  */
 
 import { REDACTED, type Secret } from "./secret.ts";
+import { begunAtEnd, occurrencesOf } from "./secret-search.ts";
 
 /** From where to where of a text. */
 interface Span {
@@ -42,9 +43,7 @@ function wholeSecrets(text: string, secrets: readonly Secret[]): Span[] {
   for (const secret of secrets) {
     const token = secret.reveal();
     const mask = maskOf(token.length);
-    for (let at = text.indexOf(token); at >= 0; at = text.indexOf(token, at + token.length)) {
-      spans.push({ start: at, end: at + token.length, mask });
-    }
+    for (const start of occurrencesOf(secret, text)) spans.push({ start, end: start + token.length, mask });
   }
   return spans;
 }
@@ -170,15 +169,8 @@ const SHAPE_CHARACTERS = 5_000;
  */
 export function partialSecret(text: string, secrets: readonly Secret[]): number {
   let longest = SHAPE_BEGUN.exec(text.slice(-SHAPE_CHARACTERS))?.[0].length ?? 0;
-  for (const secret of secrets) longest = Math.max(longest, partialOf(text, secret.reveal()));
+  for (const secret of secrets) longest = Math.max(longest, begunAtEnd(secret, text));
   return longest;
-}
-
-function partialOf(text: string, token: string): number {
-  for (let length = Math.min(token.length - 1, text.length); length > 0; length--) {
-    if (text.endsWith(token.slice(0, length))) return length;
-  }
-  return 0;
 }
 
 /**
@@ -209,7 +201,7 @@ export function createRedactor(secrets: readonly Secret[]): Redactor {
       const spans = wholeSecrets(text, secrets);
       const found = spans.reduce((last, { end }) => Math.max(last, end), 0);
       const rest = text.slice(found);
-      const begun = secrets.reduce((most, secret) => Math.max(most, partialOf(rest, secret.reveal())), 0);
+      const begun = secrets.reduce((most, secret) => Math.max(most, begunAtEnd(secret, rest)), 0);
       held = rest.slice(rest.length - begun);
       return Buffer.from(replaced(text.slice(0, text.length - begun), spans), "latin1");
     },

@@ -1,8 +1,8 @@
 /**
  * The C library of this platform, opened in this one place: for the few system calls that the runtime does not offer.
  *
- * A host may forbid what calling it needs: memory that is written and then run. So whoever declares calls gets them or
- * nothing, and nothing here throws. `libraryFault` says what is missing, in one sentence.
+ * A host may forbid what calling it needs: memory that is written and then run. So a file that declares calls gets
+ * them or nothing, and nothing here throws. `libraryFault` says what is missing, in one sentence.
  *
  * Each subject declares its own calls in a file beside this one; they are bound at their first use.
  */
@@ -18,7 +18,7 @@ type Declarations = Readonly<Record<string, FFIFunction>>;
 /** The functions that were declared, callable. */
 export type Calls<D extends Declarations> = ReturnType<typeof dlopen<D>>["symbols"];
 
-/** What came of binding: the functions, or why there are none. */
+/** The result of binding: the functions, or why there are none. */
 type Binding<D extends Declarations> =
   | { readonly calls: Calls<D>; readonly fault?: undefined }
   | { readonly calls?: undefined; readonly fault: string };

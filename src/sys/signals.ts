@@ -9,8 +9,8 @@ const SIG_IGN = 1n;
 const SIG_ERR = 2n ** 64n - 1n;
 
 /**
- * A terminal may be set to stop whoever writes to it from the background (`stty tostop`). Whether writing to it stops
- * nothing from now on.
+ * A terminal may be set to stop a process that writes to it from the background (`stty tostop`). From now on writing does
+ * not stop this one. Whether that worked.
  */
 export function ignoreTerminalStops(): boolean {
   const calls = libc();

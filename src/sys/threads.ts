@@ -18,9 +18,9 @@ const SEMAPHORE_BYTES = 32;
 type Addressed = { readonly ptr: Pointer };
 
 /**
- * Linux: how many threads this process can have, those that it has among them; it stops asking at so many. They are had
- * all at once, and they have ended when this returns. Nothing else tells: the limit counts what all processes of the
- * user have, those in other containers too. Elsewhere, and where the C library cannot be called, it is what was asked for.
+ * Linux: how many threads this process can have, including those that it has; no more than `wanted` are tried. They all run
+ * at once, and have ended when this returns. There is no other way to know: the limit counts the threads of all processes
+ * of the user, also in other containers. Elsewhere, and if the C library cannot be called, the answer is `wanted`.
  */
 export function threadsToBeHad(wanted: number): number {
   const calls = linux();

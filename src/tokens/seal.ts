@@ -18,7 +18,7 @@ export interface Seal {
 /** 32 bytes in base64url, without padding. */
 const MAC_CHARACTERS = 43;
 const MAC_TEXT = /^[A-Za-z0-9_-]{43}$/;
-/** Longer than any token of ours: names and versions are bounded. What is longer is not looked at at all. */
+/** Longer than any token of ours: names and versions are bounded. Anything longer is not looked at. */
 const MAX_TOKEN_CHARACTERS = 4096;
 
 // Room that every token passes through on its way, so that none needs some of its own.

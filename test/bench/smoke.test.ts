@@ -17,7 +17,7 @@ const ROOT = join(import.meta.dir, "../..");
 const DAEMON = join(ROOT, "dist/mur-roost");
 
 test("the rows about manifests are measured", async () => {
-  const rows = await measureManifests({ rounds: 1 });
+  const rows = await measureManifests({ rounds: 1, readings: 20 });
   for (const row of rows) expect([row.what, Number.isFinite(row.median)]).toEqual([row.what, true]);
 });
 
@@ -43,7 +43,6 @@ test.skipIf(process.platform !== "linux")(
       host.remove();
     }
   },
-  30_000,
 );
 
 test("the chart has a mark for each point", () => {

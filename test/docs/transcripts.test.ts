@@ -7,7 +7,7 @@ import { blocksOf, documents, placeOf, ROOT } from "../kit/documents.ts";
 import { createHost, type Host } from "../kit/host.ts";
 import { packCapsule, publishArchive } from "../kit/publish.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 interface Exchange {
   readonly place: string;

@@ -1,55 +1,48 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import type { DaemonProcess } from "../kit/daemon-process.ts";
-import { packCapsule, publishArchive } from "../kit/publish.ts";
-import { Caller, createHost, type Host, IDENTITY_REFUSAL, spawns } from "../kit/host.ts";
+import { describe, expect, test } from "bun:test";
+import { createHost, IDENTITY_REFUSAL, spawns } from "../kit/host.ts";
+import { shared } from "../kit/shared.ts";
 import { envelopeVectors, vectorManifest } from "../kit/vectors.ts";
 
-let host: Host;
-let daemon: DaemonProcess;
-let caller: Caller;
-
-beforeAll(async () => {
-  host = createHost();
-  await host.publish("local/root", spawns("local/child", "local/broken", "local/missing"));
-  await host.publish("local/child", spawns("local/child"));
-  await host.publish("local/broken", "capabilities: {shell: {allow: null}}\n");
-  daemon = await host.start([
-    "--spawn-allow",
-    "local/root",
-    "--spawn-allow=local/missing",
-    "--max-concurrent",
-    "1000",
-    "--max-live-capsules",
-    "1000",
-  ]);
-  caller = Caller.of(daemon);
+const host = shared(async (undo) => {
+  const made = undo.use(createHost(["--spawn-allow", "local/root"]));
+  await made.publish("local/root", spawns("local/child", "local/broken", "local/missing"));
+  await made.publish("local/child", spawns("local/child"));
+  await made.publish("local/broken", "capabilities: {shell: {allow: null}}\n");
+  return made;
 });
-afterAll(() => host[Symbol.asyncDispose]());
+const daemon = shared(() =>
+  host().start(["--spawn-allow=local/missing", "--max-concurrent", "1000", "--max-live-capsules", "1000"]),
+);
+const caller = () => daemon().caller;
 
 describe("a formation over the wire", () => {
   test("answers each step to the byte", async () => {
-    expect((await caller.send("/health")).text).toBe("{}");
-    const root = await caller.register("ses_bytes", "local/root");
+    expect((await caller().send("/health")).text).toBe("{}");
+    const root = await caller().register("ses_bytes", "local/root");
     expect(root.text).toMatch(/^\{"credential":"msc1\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{43}"\}$/);
     const credential = String(root.json.credential);
     const before = Date.now();
-    const granted = await caller.spawn(credential, "local/child");
+    const granted = await caller().spawn(credential, "local/child");
     expect(granted.text).toMatch(
       /^\{"approval":"msa1\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{43}","name":"local\/child","version":"0\.1\.0","sha256":"[0-9a-f]{64}","expires_at_ms":\d{13}\}$/,
     );
     const expires = Number(granted.json.expires_at_ms);
     expect(expires).toBeWithin(before + 60_000, Date.now() + 60_001);
-    const live = Number((await caller.status("ses_bytes")).json.live_capsules);
-    expect((await caller.status("ses_bytes")).text).toBe(
+    const live = Number((await caller().status("ses_bytes")).json.live_capsules);
+    expect((await caller().status("ses_bytes")).text).toBe(
       `{"status":"running","depth_remaining":3,"live_children":1,"live_capsules":${live}}`,
     );
-    const child = await caller.credential("ses_bytes_child", "local/child", String(granted.json.approval));
-    expect((await caller.deregister(child, "failed")).text).toBe("{}");
-    expect((await caller.deregister(child, "failed")).text).toBe(JSON.stringify({ error: IDENTITY_REFUSAL }));
-    expect((await caller.spawn(child, "local/child")).text).toBe(JSON.stringify({ error: IDENTITY_REFUSAL }));
-    expect((await caller.deregister(credential)).text).toBe("{}");
-    expect((await caller.status("ses_nobody")).text).toBe('{"error":"session not found"}');
-    const again = await caller.register("ses_bytes", "local/root");
+    const child = await caller().credential("ses_bytes_child", "local/child", String(granted.json.approval));
+    expect((await caller().deregister(child, "failed")).text).toBe("{}");
+    expect((await caller().deregister(child, "failed")).text).toBe(
+      JSON.stringify({ error: IDENTITY_REFUSAL }),
+    );
+    expect((await caller().spawn(child, "local/child")).text).toBe(
+      JSON.stringify({ error: IDENTITY_REFUSAL }),
+    );
+    expect((await caller().deregister(credential)).text).toBe("{}");
+    expect((await caller().status("ses_nobody")).text).toBe('{"error":"session not found"}');
+    const again = await caller().register("ses_bytes", "local/root");
     expect([again.status, again.json.error]).toEqual([403, IDENTITY_REFUSAL]);
   });
 
@@ -68,28 +61,28 @@ describe("a formation over the wire", () => {
       "application/json",
     ]) {
       const body = { ...extra, session_id: `ses_extra_${type.length}` };
-      expect((await caller.post("/register", body, { "content-type": type })).status).toBe(200);
+      expect((await caller().post("/register", body, { "content-type": type })).status).toBe(200);
     }
   });
 
   test("is judged by the credential, not by what a body claims", async () => {
     const body = { name: "local/child", version: "0.1.0", session_id: "ses_extra_10" };
-    const answer = await caller.post("/spawn", body);
+    const answer = await caller().post("/spawn", body);
     expect([answer.status, answer.json.error]).toEqual([403, IDENTITY_REFUSAL]);
   });
 
   test("says 500 in the registry's words for what cannot be resolved, with the coordinate", async () => {
-    const root = await caller.credential("ses_unresolved", "local/root");
-    const broken = await caller.spawn(root, "local/broken");
+    const root = await caller().credential("ses_unresolved", "local/root");
+    const broken = await caller().spawn(root, "local/broken");
     expect([broken.status, broken.json.error]).toEqual([
       500,
       "manifest parse error: 'local/broken/0.1.0': capabilities.shell.allow: must be a list",
     ]);
-    const missing = await caller.register("ses_x", "local/missing");
+    const missing = await caller().register("ses_x", "local/missing");
     expect(missing.status).toBe(500);
     expect(missing.json.error).toStartWith("registry error for 'local/missing/0.1.0': not found: ");
     for (const version of ["latest", "stable", "edge", "9.9.9"]) {
-      expect((await caller.spawn(root, "local/child", version)).status).toBe(500);
+      expect((await caller().spawn(root, "local/child", version)).status).toBe(500);
     }
   });
 });
@@ -119,22 +112,22 @@ describe("a body that is no request", () => {
     [{ ...good, version: "../0.1.0" }, "'version' must be"],
     [{ ...good, version: "0.1.0\u0000" }, "'version' must be"],
   ])("%j is told what to change", async (body, said) => {
-    const answer = await caller.post("/register", body);
+    const answer = await caller().post("/register", body);
     expect(answer.status).toBe(400);
     expect(answer.json.error).toStartWith(said);
   });
 
   test("is told before its credential is looked at", async () => {
-    expect((await caller.post("/spawn", { name: "x", version: "1" })).status).toBe(400);
-    expect((await caller.post("/deregister", { outcome: "done" })).json.error).toBe(
+    expect((await caller().post("/spawn", { name: "x", version: "1" })).status).toBe(400);
+    expect((await caller().post("/deregister", { outcome: "done" })).json.error).toBe(
       "outcome 'done' is not 'complete' or 'failed'",
     );
-    expect((await caller.post("/deregister", { outcome: "complete" })).json.error).toBe(IDENTITY_REFUSAL);
+    expect((await caller().post("/deregister", { outcome: "complete" })).json.error).toBe(IDENTITY_REFUSAL);
   });
 
   test("may not be other than UTF-8", async () => {
     const bytes = Buffer.from(JSON.stringify({ ...good, version: "\u00ff" }), "latin1");
-    const answer = await caller.send("/register", { method: "POST", body: bytes });
+    const answer = await caller().send("/register", { method: "POST", body: bytes });
     expect([answer.status, answer.json.error]).toEqual([400, "invalid JSON: the body is not valid UTF-8"]);
   });
 });
@@ -155,17 +148,17 @@ test("anything else is not found", async () => {
     ["GET", "/status/a~b"],
     ["GET", "/Health"],
   ] as const) {
-    const answer = await caller.send(path, { method });
+    const answer = await caller().send(path, { method });
     expect([path, answer.status, answer.text]).toEqual([path, 404, '{"error":"not found"}']);
   }
-  const head = await fetch(`${daemon.url}/health`, { method: "HEAD" });
+  const head = await fetch(`${daemon().url}/health`, { method: "HEAD" });
   expect([head.status, await head.text()]).toEqual([404, ""]);
 });
 
 test("tokens are refused with any one character changed, and across daemons", async () => {
-  const root = await caller.credential("ses_tokens", "local/root");
-  const other = await host.start(["--spawn-allow", "local/root"]);
-  const foreign = await Caller.of(other).credential("ses_tokens", "local/root");
+  const root = await caller().credential("ses_tokens", "local/root");
+  const other = await host().start();
+  const foreign = await other.caller.credential("ses_tokens", "local/root");
   const last = root.slice(-1);
   const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
   const trailing = alphabet.charAt(alphabet.indexOf(last) ^ 1);
@@ -177,7 +170,7 @@ test("tokens are refused with any one character changed, and across daemons", as
     "",
     `${root},${root}`,
   ]) {
-    const answer = await caller.spawn(token, "local/child");
+    const answer = await caller().spawn(token, "local/child");
     expect([answer.status, answer.json.error]).toEqual([403, IDENTITY_REFUSAL]);
   }
   await other.stop();
@@ -185,29 +178,22 @@ test("tokens are refused with any one character changed, and across daemons", as
 
 describe("many at once", () => {
   test("one approval redeemed by 24 callers makes one session", async () => {
-    const root = await caller.credential("ses_race", "local/root");
-    const approval = await caller.approval(root, "local/child");
+    const root = await caller().credential("ses_race", "local/root");
+    const approval = await caller().approval(root, "local/child");
     const answers = await Promise.all(
-      Array.from({ length: 24 }, (_, index) => caller.register(`ses_race_${index}`, "local/child", approval)),
+      Array.from({ length: 24 }, (_, index) =>
+        caller().register(`ses_race_${index}`, "local/child", approval),
+      ),
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(new Set(answers.filter(({ status }) => status !== 200).map(({ text }) => text))).toHaveLength(1);
   });
 
   test("a race of 100 spawns never takes one slot too many, cold or warm", async () => {
-    await using small = createHost();
+    await using small = createHost(["--spawn-allow", "local/root"]);
     await small.publish("local/root", spawns("local/child"));
     await small.publish("local/child");
-    const bounded = Caller.of(
-      await small.start([
-        "--spawn-allow",
-        "local/root",
-        "--max-concurrent",
-        "7",
-        "--max-live-capsules",
-        "10",
-      ]),
-    );
+    const { caller: bounded } = await small.start(["--max-concurrent", "7", "--max-live-capsules", "10"]);
     const roots = [
       await bounded.credential("ses_1", "local/root"),
       await bounded.credential("ses_2", "local/root"),
@@ -227,13 +213,13 @@ describe("many at once", () => {
 });
 
 test("a restart voids every token and forgets every session", async () => {
-  await using other = createHost();
+  await using other = createHost(["--spawn-allow", "local/root"]);
   await other.publish("local/root", spawns("local/root"));
-  const first = await other.start(["--spawn-allow", "local/root"]);
-  const root = await Caller.of(first).credential("ses_1", "local/root");
-  const approval = await Caller.of(first).approval(root, "local/root");
+  const first = await other.start();
+  const root = await first.caller.credential("ses_1", "local/root");
+  const approval = await first.caller.approval(root, "local/root");
   await first.kill("SIGKILL");
-  const second = Caller.of(await other.start(["--spawn-allow", "local/root"]));
+  const { caller: second } = await other.start();
   expect((await second.spawn(root, "local/root")).json.error).toBe(IDENTITY_REFUSAL);
   expect((await second.register("ses_2", "local/root", approval)).json.error).toBe(IDENTITY_REFUSAL);
   expect((await second.status("ses_1")).status).toBe(404);
@@ -242,17 +228,14 @@ test("a restart voids every token and forgets every session", async () => {
 test("the envelope's vectors hold over the wire, to the byte", async () => {
   await using other = createHost();
   const names = envelopeVectors.map((_, index) => `local/parent-${index}`);
-  const daemonOfVectors = await other.start([
+  const { caller: vectors } = await other.start([
     "--max-live-capsules",
     "100000",
     ...names.flatMap((name) => ["--spawn-allow", name]),
   ]);
-  const vectors = Caller.of(daemonOfVectors);
   for (const [index, vector] of envelopeVectors.entries()) {
-    const parent = await packCapsule({ "murmur.yaml": vectorManifest(vector, "parent") });
-    const child = await packCapsule({ "murmur.yaml": vectorManifest(vector, "child") });
-    publishArchive(other.registry, `local/parent-${index}`, "0.1.0", parent);
-    publishArchive(other.registry, "local/worker", "0.1.0", child);
+    await other.publishManifest(`local/parent-${index}`, vectorManifest(vector, "parent"));
+    await other.publishManifest("local/worker", vectorManifest(vector, "child"));
     const credential = await vectors.credential(`ses_${index}`, `local/parent-${index}`);
     const answer = await vectors.spawn(credential, "local/worker");
     if (vector.unreadable) expect([vector.id, answer.status]).toEqual([vector.id, 500]);
@@ -261,16 +244,12 @@ test("the envelope's vectors hold over the wire, to the byte", async () => {
   }
 });
 
-test.if(process.env.MUR_ROOST_SLOW_TESTS === "1")(
-  "an approval expires after a real minute",
-  async () => {
-    const root = await caller.credential("ses_minute", "local/root");
-    const approval = await caller.approval(root, "local/child");
-    await Bun.sleep(60_100);
-    expect((await caller.register("ses_minute_child", "local/child", approval)).json.error).toStartWith(
-      "this spawn approval has passed its expiry",
-    );
-    expect((await caller.status("ses_minute")).json.live_children).toBe(0);
-  },
-  90_000,
-);
+test.if(process.env.MUR_ROOST_SLOW_TESTS === "1")("an approval expires after a real minute", async () => {
+  const root = await caller().credential("ses_minute", "local/root");
+  const approval = await caller().approval(root, "local/child");
+  await Bun.sleep(60_100);
+  expect((await caller().register("ses_minute_child", "local/child", approval)).json.error).toStartWith(
+    "this spawn approval has passed its expiry",
+  );
+  expect((await caller().status("ses_minute")).json.live_children).toBe(0);
+});

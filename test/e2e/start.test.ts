@@ -1,3 +1,4 @@
+import { compiledBinary } from "../kit/binary.ts";
 import { describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import {
@@ -13,16 +14,15 @@ import {
 import { connect } from "node:net";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
-import { startDaemonProcess } from "../kit/daemon-process.ts";
 import { version } from "../../package.json" with { type: "json" };
 import { defaultCeiling } from "../../src/referee/bounds.ts";
-import { Caller, createHost, EXECUTABLE, spawns } from "../kit/host.ts";
+import { createHost, spawns } from "../kit/host.ts";
 import { until } from "../kit/until.ts";
 import { sleeper, startTokenOf, writeRecord } from "../kit/records.ts";
 
 /** Runs the executable to its end. */
 function run(args: string[], env: Record<string, string>, options: { stdout?: number } = {}) {
-  const ended = Bun.spawnSync([EXECUTABLE, ...args], {
+  const ended = Bun.spawnSync([compiledBinary(), ...args], {
     env,
     stdout: options.stdout ?? "pipe",
     stderr: "pipe",
@@ -112,12 +112,7 @@ describe("the executable", () => {
       [[], host.registry],
       [["--registry-path=~/artifacts"], join(host.home, "~/artifacts")],
     ] as const) {
-      const daemon = await startDaemonProcess({
-        command: [EXECUTABLE],
-        args: ["--port", "0", ...args],
-        home: host.home,
-        cwd: host.home,
-      });
+      const daemon = await host.start(args);
       await until("the line is there", () => daemon.stderr().split("\n").length > 4);
       expect(daemon.stderr().split("\n").slice(3)).toEqual([
         `mur-roost: warning: no artifact can be read from the registry: ${path}: No such file or directory (os error 2)`,
@@ -184,7 +179,7 @@ describe("the census at startup", () => {
       /^mur-roost: 2 live capsules .*\(4 records read in \d+\.\d ms; 1 stale and 1 unreadable not counted\)$/m,
     );
 
-    const caller = Caller.of(daemon);
+    const { caller } = daemon;
     const root = await caller.credential("ses_root", "local/root");
     await caller.approval(root, "local/root");
     expect((await caller.spawn(root, "local/root")).json.error).toContain("already holding 4");
@@ -205,12 +200,9 @@ test("a host full of survivors leaves descriptors for those who ask", async () =
     writeRecord(host.home, { session_id: `ses_${index}`, pid: child.pid, process_start });
   }
   await host.publish("local/root");
-  const daemon = await startDaemonProcess({
-    command: ["sh", "-c", 'ulimit -n 300; exec "$0" "$@"', EXECUTABLE],
-    args: ["--port", "0", "--spawn-allow", "local/root"],
-    home: host.home,
-  });
-  const caller = Caller.of(daemon);
+  const prefix = ["sh", "-c", 'ulimit -n 300; exec "$0" "$@"'];
+  const daemon = await host.start(["--spawn-allow", "local/root"], { prefix });
+  const { caller } = daemon;
   expect(daemon.stderr()).toContain("400 live capsules");
   expect((await caller.register("ses_root", "local/root")).status).toBe(200);
   expect((await caller.status("ses_root")).json.live_capsules).toBe(401);
@@ -234,7 +226,7 @@ test("--version to a disk that is full fails with a line; to a reader that went 
   expect(ended.stderr).toBe(
     "error[E-IO-003]: failed to write to standard output: No space left on device (os error 28)\n",
   );
-  const piped = Bun.spawnSync(["sh", "-c", '("$0" --version; echo $? >&2) | true', EXECUTABLE], {
+  const piped = Bun.spawnSync(["sh", "-c", '("$0" --version; echo $? >&2) | true', compiledBinary()], {
     stderr: "pipe",
   });
   expect(piped.stderr.toString()).toBe("0\n");

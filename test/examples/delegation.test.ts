@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { playDelegation } from "../../examples/demo-delegation.ts";
 import { createHost } from "../kit/host.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 test("the demo's second act: a child works in a copy, and the parent's folder stays as it was", async () => {
   await using host = createHost();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { play } from "../../examples/act.ts";
 import { createHost } from "../kit/host.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 test("the model's loop: it delegates, ends its turn, and goes on with the child's answer", async () => {
   await using host = createHost();

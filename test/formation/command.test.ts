@@ -11,19 +11,16 @@ const MAIN = join(import.meta.dir, "../../src/cli/formation/main.ts");
 const ROOT = "local/root@1.0.0";
 const WHOLE = "local/whole@1.0.0";
 
-const { registry } = shared(
-  async () => {
-    const made = testRegistry();
-    await made.publish(ROOT, spawns("local/a", "local/b"));
-    await made.publish("local/a@1.0.0");
-    await made.publish("local/a@1.1.0", { shell: { allow: ["git"] } });
-    await made.publish(WHOLE, spawns("local/leaf"));
-    await made.publish("local/leaf@1.0.0");
-    made.publishBytes("local/broken@1.0.0", Buffer.from("no archive"));
-    return { registry: made };
-  },
-  async ({ registry: made }) => made[Symbol.dispose](),
-);
+const registry = shared(async (undo) => {
+  const made = undo.use(testRegistry());
+  await made.publish(ROOT, spawns("local/a", "local/b"));
+  await made.publish("local/a@1.0.0");
+  await made.publish("local/a@1.1.0", { shell: { allow: ["git"] } });
+  await made.publish(WHOLE, spawns("local/leaf"));
+  await made.publish("local/leaf@1.0.0");
+  made.publishBytes("local/broken@1.0.0", Buffer.from("no archive"));
+  return made;
+});
 
 interface Run {
   readonly status: number;
@@ -35,7 +32,7 @@ async function formation(args: readonly string[], env: Record<string, string> = 
   const child = Bun.spawn([process.execPath, MAIN, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     // Without a home, Bun would keep what it transpiled in the current folder.
-    env: { HOME: registry.path, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0", ...env },
+    env: { HOME: registry().path, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0", ...env },
   });
   const [stdout, stderr, status] = await Promise.all([
     child.stdout.text(),
@@ -45,7 +42,7 @@ async function formation(args: readonly string[], env: Record<string, string> = 
   return { status, stdout, stderr };
 }
 
-const here = (...args: string[]) => formation([...args, "--registry-path", registry.path]);
+const here = (...args: string[]) => formation([...args, "--registry-path", registry().path]);
 
 describe("exit statuses", () => {
   test("0 where everything listed can be granted, 1 where something cannot, 2 where the root cannot be read", async () => {
@@ -99,7 +96,7 @@ describe("exit statuses", () => {
 
 describe("bad input is one clear sentence, with exit status 2", () => {
   const there = (name: string, version: string) =>
-    join(registry.path, "local", name, version, `${name}-${version}`);
+    join(registry().path, "local", name, version, `${name}-${version}`);
   test.each<[string, readonly string[], () => string]>([
     [
       "no full name",
@@ -126,7 +123,7 @@ describe("bad input is one clear sentence, with exit status 2", () => {
       "a name that is not there",
       ["local/x@1.0.0"],
       () =>
-        `registry error for 'local/x/1.0.0': not found: ${there("x", "1.0.0")}.mur.zip: No such file or directory (os error 2); the registry ${registry.path} holds no version of local/x`,
+        `registry error for 'local/x/1.0.0': not found: ${there("x", "1.0.0")}.mur.zip: No such file or directory (os error 2); the registry ${registry().path} holds no version of local/x`,
     ],
     [
       "a root that is not read",
@@ -254,10 +251,10 @@ test("arguments take their value from the next one or after an equals sign; the 
 describe("standard output", () => {
   /** On a terminal of its own, by `script`, which every Linux has. */
   async function onTerminal(env: Record<string, string>): Promise<string> {
-    const command = `${process.execPath} ${MAIN} ${ROOT} --registry-path ${registry.path}`;
+    const command = `${process.execPath} ${MAIN} ${ROOT} --registry-path ${registry().path}`;
     const child = Bun.spawn(["script", "--quiet", "--return", "--command", command, "/dev/null"], {
       stdio: ["ignore", "pipe", "ignore"],
-      env: { PATH: process.env.PATH ?? "", HOME: registry.path, TERM: "xterm", ...env },
+      env: { PATH: process.env.PATH ?? "", HOME: registry().path, TERM: "xterm", ...env },
     });
     const text = await child.stdout.text();
     expect(await child.exited).toBe(1);
@@ -277,7 +274,7 @@ describe("standard output", () => {
       `"$0" "$1" ${ROOT} --registry-path "$2" --format json ${rest}`,
       process.execPath,
       MAIN,
-      registry.path,
+      registry().path,
     ];
     const gone = Bun.spawn(command("| true"), { stdio: ["ignore", "pipe", "pipe"] });
     expect([await gone.exited, await gone.stderr.text()]).toEqual([0, ""]);

@@ -3,32 +3,24 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { type Edge, inspectFormation } from "../../src/formation/index.ts";
-import { Caller, createHost } from "../kit/host.ts";
+import { createHost } from "../kit/host.ts";
 import { shared } from "../kit/shared.ts";
 import { type Declared, parts, type TestRegistry, testRegistry } from "./kit.ts";
 
 const NAMES = ["local/a", "local/b", "local/c", "local/d", "local/e"] as const;
 const VERSIONS = ["1.0.0", "1.10.0"] as const;
 
-const { host } = shared(
-  async () => {
-    const registry = testRegistry();
-    const machine = createHost();
-    const daemon = await machine.start([
-      "--registry-path",
-      registry.path,
-      "--max-concurrent",
-      "1000000",
-      "--max-live-capsules",
-      "1000000",
-      ...NAMES.flatMap((name) => ["--spawn-allow", name]),
-    ]);
-    return { host: { registry, machine, caller: Caller.of(daemon) } };
-  },
-  async ({ host: { registry, machine } }) => {
-    await machine[Symbol.asyncDispose]();
-    registry[Symbol.dispose]();
-  },
+const registry = shared((undo) => undo.use(testRegistry()));
+const host = shared((undo) => undo.use(createHost(NAMES.flatMap((name) => ["--spawn-allow", name]))));
+const daemon = shared(() =>
+  host().start([
+    "--registry-path",
+    registry().path,
+    "--max-concurrent",
+    "1000000",
+    "--max-live-capsules",
+    "1000000",
+  ]),
 );
 
 // Few values, so that two capsules often meet on one, and often do not.
@@ -134,12 +126,12 @@ function expected(edge: Edge): { status: number; error?: string; sha256?: string
 
 describe("what a formation says of a pair", () => {
   test("is what the daemon answers to that spawn, to the letter", async () => {
-    const { registry, caller } = host;
+    const { caller } = daemon();
     const seen = new Map<string, number>();
     let session = 0;
     const run = async (capsules: Published[]) => {
-      registry.remove("local");
-      for (const capsule of capsules) await publish(registry, capsule);
+      registry().remove("local");
+      for (const capsule of capsules) await publish(registry(), capsule);
       const credentials = new Map<string, string>();
       const credentialOf = async (capsule: string) => {
         const [name, version] = parts(capsule);
@@ -148,7 +140,7 @@ describe("what a formation says of a pair", () => {
         return String(answer.json.credential);
       };
       for (const root of new Set(capsules.map(({ capsule }) => capsule))) {
-        const reading = await inspectFormation({ root, registryPath: registry.path });
+        const reading = await inspectFormation({ root, registryPath: registry().path });
         const [name, version] = parts(root);
         if (!reading.ok) {
           const answer = await caller.register(`ses_${session++}`, name, undefined, version);

@@ -1,6 +1,6 @@
 /** What the documents show of `npm run formation` is what it prints, on the demo's registry. */
 
-import { beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packCapsule } from "../kit/publish.ts";
@@ -12,16 +12,13 @@ const CAPSULES = join(ROOT, "examples/capsules");
 const PAGE = readFileSync(join(ROOT, "docs/formation.md"), "utf8");
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
 
-const { registry } = shared(
-  async () => ({ registry: testRegistry() }),
-  async ({ registry: made }) => made[Symbol.dispose](),
-);
-
-beforeAll(async () => {
+const registry = shared(async (undo) => {
+  const made = undo.use(testRegistry());
   for (const name of readdirSync(CAPSULES)) {
     const manifest = readFileSync(join(CAPSULES, name, "murmur.yaml"));
-    registry.publishBytes(`local/${name}@1.0.0`, await packCapsule({ "murmur.yaml": manifest }));
+    made.publishBytes(`local/${name}@1.0.0`, await packCapsule({ "murmur.yaml": manifest }));
   }
+  return made;
 });
 
 /** Commands, and the block that follows them. */
@@ -40,8 +37,8 @@ function printed(commands: string): string {
   const program = `${process.execPath} ${join(ROOT, "src/cli/formation/main.ts")} --registry-path "$REGISTRY"`;
   const script = commands.replaceAll("npm run formation -s --", program);
   const { stdout, stderr } = Bun.spawnSync(["sh", "-c", script], {
-    cwd: registry.path,
-    env: { REGISTRY: registry.path, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
+    cwd: registry().path,
+    env: { REGISTRY: registry().path, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
   });
   expect(stderr.toString()).toBe("");
   return stdout.toString();
@@ -68,7 +65,7 @@ describe("docs/formation.md", () => {
   test("its program runs, and prints the tree that it shows", async () => {
     const [, program = ""] = /```ts\n([\s\S]*?)```\n/.exec(PAGE) ?? [];
     const entry = join(ROOT, "src/formation/index.ts");
-    const runnable = program.replace("mur-roost/formation", entry).replace("/srv/registry", registry.path);
+    const runnable = program.replace("mur-roost/formation", entry).replace("/srv/registry", registry().path);
     const child = Bun.spawnSync([process.execPath, "-e", runnable]);
     expect([child.exitCode, child.stderr.toString()]).toEqual([1, ""]);
     const tree = shownIn(PAGE)[0]?.output.split("\n\n")[0] ?? "";

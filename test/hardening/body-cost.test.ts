@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { connectRaw, exchangeRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
-import { ask, sharedDaemon } from "./kit.ts";
+import { sharedDaemon } from "../kit/family.ts";
 
-const { daemon } = sharedDaemon();
+const daemon = sharedDaemon();
 
 const LIMIT = 64 * 1024;
 const BODIED = ["/spawn", "/register", "/deregister"] as const;
@@ -34,32 +34,32 @@ test("a body of exactly 64 KiB is read, one byte more is 413; declared and chunk
     const fits = bodyOf(LIMIT);
     const over = bodyOf(LIMIT + 1);
     const declared = requestBytes({ method: "POST", path, body: fits });
-    expect((await exchangeRaw(daemon.port, declared))?.status).toBe(403);
-    expectTooLarge(await exchangeRaw(daemon.port, requestBytes({ method: "POST", path, body: over })));
+    expect((await exchangeRaw(daemon().port, declared))?.status).toBe(403);
+    expectTooLarge(await exchangeRaw(daemon().port, requestBytes({ method: "POST", path, body: over })));
     const inPieces = (text: string) =>
       `${post(path, CHUNKED)}${(text.match(/.{1,7000}/gs) ?? []).map(chunk).join("")}0\r\n\r\n`;
-    expect((await exchangeRaw(daemon.port, inPieces(fits)))?.status).toBe(403);
-    expectTooLarge(await exchangeRaw(daemon.port, inPieces(over)));
+    expect((await exchangeRaw(daemon().port, inPieces(fits)))?.status).toBe(403);
+    expectTooLarge(await exchangeRaw(daemon().port, inPieces(over)));
   }
 });
 
 test("a body that is declared too large is refused before any of it came", async () => {
   for (const path of BODIED) {
     for (const length of [LIMIT + 1, 2 ** 31, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER]) {
-      expectTooLarge(await exchangeRaw(daemon.port, post(path, ["Content-Length", String(length)])));
+      expectTooLarge(await exchangeRaw(daemon().port, post(path, ["Content-Length", String(length)])));
     }
   }
 });
 
 test("a chunked body without an end is refused at the limit", async () => {
   for (const path of BODIED) {
-    const connection = await connectRaw(daemon.port);
+    const connection = await connectRaw(daemon().port);
     connection.send(post(path, CHUNKED));
     for (let sent = 0; sent <= LIMIT; sent += 8192) connection.send(chunk("x".repeat(8192)));
     expectTooLarge(await connection.answer());
     connection.close();
     const oneChunk = `${post(path, CHUNKED)}ffffffff\r\n${"x".repeat(LIMIT + 1)}`;
-    expectTooLarge(await exchangeRaw(daemon.port, oneChunk));
+    expectTooLarge(await exchangeRaw(daemon().port, oneChunk));
   }
 });
 
@@ -71,7 +71,7 @@ test("a client that writes all of its large body before it reads still gets the 
     Array.from({ length: 12 }, async (_, index) => {
       const headers = index % 2 === 0 ? [] : ["-H", "Transfer-Encoding: chunked"];
       const process = Bun.spawn(
-        [curl, "-sS", "-H", "Expect:", ...headers, "--data-binary", "@-", `${daemon.url}/spawn`],
+        [curl, "-sS", "-H", "Expect:", ...headers, "--data-binary", "@-", `${daemon().url}/spawn`],
         { stdin: Buffer.from(body), stdout: "pipe", stderr: "pipe" },
       );
       const [out, err] = await Promise.all([process.stdout.text(), process.stderr.text()]);
@@ -88,7 +88,7 @@ test("a body that ends before its length is no request, and nobody is kept", asy
       [CHUNKED, "16\r\n{"],
       [CHUNKED, chunk('{"outcome":"complete"}')],
     ] as const) {
-      const connection = await connectRaw(daemon.port);
+      const connection = await connectRaw(daemon().port);
       connection.send(post(path, header) + part);
       connection.finish();
       const answer = await connection.answer();
@@ -100,7 +100,7 @@ test("a body that ends before its length is no request, and nobody is kept", asy
 });
 
 test("a body longer than its length is cut there", async () => {
-  const connection = await connectRaw(daemon.port);
+  const connection = await connectRaw(daemon().port);
   const body = '{"outcome":"nothing"}';
   connection.send(`${requestBytes({ method: "POST", path: "/deregister", body })}${body}\r\n\r\n`);
   expect(JSON.parse((await connection.answer())?.body ?? "")).toEqual({
@@ -118,7 +118,7 @@ test("chunk sizes that lie are no bodies", async () => {
     "1\r\n{}\r\n0\r\n\r\n",
     "ffffffffffffffffff\r\n{}",
   ]) {
-    const answer = await exchangeRaw(daemon.port, post("/deregister", CHUNKED) + broken);
+    const answer = await exchangeRaw(daemon().port, post("/deregister", CHUNKED) + broken);
     expect([undefined, 400]).toContain(answer?.status);
   }
 });
@@ -148,7 +148,7 @@ test("bodies that are no JSON object in UTF-8 are 400 with one sentence", async 
   ];
   for (const path of BODIED) {
     for (const body of bodies) {
-      const answer = await exchangeRaw(daemon.port, requestBytes({ method: "POST", path, body }));
+      const answer = await exchangeRaw(daemon().port, requestBytes({ method: "POST", path, body }));
       expect([path, body.slice(0, 40), answer?.status]).toEqual([path, body.slice(0, 40), 400]);
       const told: Record<string, unknown> = JSON.parse(answer?.body ?? "");
       expect(Object.keys(told)).toEqual(["error"]);
@@ -177,9 +177,9 @@ test("heads that are too large are refused bare, and the daemon goes on", async 
     "y".repeat(1024 * 1024),
   ];
   for (const head of heads) {
-    const answer = await exchangeRaw(daemon.port, head);
+    const answer = await exchangeRaw(daemon().port, head);
     expect([400, 431, undefined]).toContain(answer?.status);
     expect(answer?.body ?? "").toBe("");
   }
-  expect((await ask(daemon, "/health")).status).toBe(200);
+  expect((await daemon().caller.send("/health")).status).toBe(200);
 });

@@ -3,12 +3,16 @@
 import { beforeAll, expect, test } from "bun:test";
 import { deflateRawSync } from "node:zlib";
 import { STORED, type ZipEnd, type ZipEntry, zipBytes } from "../kit/zip-bytes.ts";
-import { ask, askSpawn, manifestOf, registerRoot, sharedDaemon } from "./kit.ts";
+import { manifestOf, sharedFamily } from "../kit/family.ts";
+import type { Answer } from "../kit/host.ts";
+import { shared } from "../kit/shared.ts";
 
-const { home, daemon } = sharedDaemon();
+const host = sharedFamily();
+const daemon = shared(() => host().start());
+const caller = () => daemon().caller;
 let credential: string;
 beforeAll(async () => {
-  credential = await registerRoot(daemon, "ses_root");
+  credential = await caller().credential("ses_root", "local/parent");
 });
 
 const GOOD = manifestOf("child", "");
@@ -129,7 +133,7 @@ const ARCHIVES: Readonly<Record<string, readonly [Uint8Array, RegExp | typeof GR
 };
 
 const M = (text: string | Uint8Array) => zipBytes([{ name: NAME, content: text }]);
-const TOP = `name: child\nversion: ${"1.0.0"}\n`;
+const TOP = `name: child\nversion: ${"0.1.0"}\n`;
 const nested = (levels: number) => `${TOP}x: ${"[".repeat(levels)}${"]".repeat(levels)}\n`;
 const PARSE = /^manifest parse error: /;
 const EXCEEDS = /^capabilities\.shell\.allow: the child declares /;
@@ -171,8 +175,8 @@ const MANIFESTS: Readonly<Record<string, readonly [string | Uint8Array, RegExp |
   "a line separator": [`${TOP}# note\u2028x: y\n`, PARSE],
   "no UTF-8": [Buffer.from(`${TOP}x: \xff\n`, "latin1"), PARSE],
   "UTF-16": [Buffer.from(TOP, "utf16le"), PARSE],
-  "no name": ["version: 1.0.0\n", PARSE],
-  "a blank name": ['name: " "\nversion: 1.0.0\n', PARSE],
+  "no name": ["version: 0.1.0\n", PARSE],
+  "a blank name": ['name: " "\nversion: 0.1.0\n', PARSE],
   "a list of versions": ["name: child\nversion: [1]\n", PARSE],
   "capabilities that are text": [`${TOP}capabilities: all\n`, PARSE],
   "an allow list that is text": [`${TOP}capabilities: {shell: {allow: sh}}\n`, PARSE],
@@ -186,21 +190,21 @@ const MANIFESTS: Readonly<Record<string, readonly [string | Uint8Array, RegExp |
 };
 
 async function verdict(archive: Uint8Array): Promise<string> {
-  home.publishBytes("local/child", archive);
-  const { status, body } = await askSpawn(daemon, credential);
-  const again = await askSpawn(daemon, credential);
-  const told = (answer: typeof again) => (answer.status === 200 ? GRANTED : String(answer.body.error));
-  expect(told(again)).toBe(told({ status, body }));
-  expect([200, 403, 500]).toContain(status);
+  host().publishBytes("local/child", archive);
+  const once = await caller().spawn(credential, "local/child");
+  const again = await caller().spawn(credential, "local/child");
+  const told = ({ status, json }: Answer) => (status === 200 ? GRANTED : String(json.error));
+  expect(told(again)).toBe(told(once));
+  expect([200, 403, 500]).toContain(once.status);
   await startOver();
-  return told({ status, body });
+  return told(once);
 }
 
 /** Another root for the next one, so that no bound is reached. */
 let roots = 0;
 async function startOver(): Promise<void> {
-  await ask(daemon, "/deregister", { outcome: "complete" }, { "x-murmur-spawn-credential": credential });
-  credential = await registerRoot(daemon, `ses_root_${roots++}`);
+  await caller().deregister(credential);
+  credential = await caller().credential(`ses_root_${roots++}`, "local/parent");
 }
 
 for (const [name, [archive, wanted]] of Object.entries(ARCHIVES)) {
@@ -224,6 +228,6 @@ for (const [name, [manifest, wanted]] of Object.entries(MANIFESTS)) {
 
 test("after all of them the daemon grants what is sound", async () => {
   expect(await verdict(sound)).toBe(GRANTED);
-  expect(daemon.stderr()).not.toContain("internal-error");
-  expect(daemon.stderr()).not.toContain("SECRET_KEY");
+  expect(daemon().stderr()).not.toContain("internal-error");
+  expect(daemon().stderr()).not.toContain("SECRET_KEY");
 });

@@ -2,9 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { connectRaw, exchangeRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
-import { ask, sharedDaemon, VERSION } from "./kit.ts";
+import { sharedDaemon } from "../kit/family.ts";
+import { VERSION } from "../kit/host.ts";
 
-const { daemon } = sharedDaemon();
+const daemon = sharedDaemon();
 
 const ENDPOINTS = [
   ["GET", "/health"],
@@ -86,7 +87,7 @@ function expectForeign(answer: RawAnswer | undefined, about: RegExp): void {
 test("a Host that is not a loopback name is refused on every endpoint, however it is spelled", async () => {
   for (const [method, path] of ENDPOINTS) {
     for (const host of FOREIGN_HOSTS) {
-      expectForeign(await exchangeRaw(daemon.port, requestBytes({ method, path, host })), /Host/);
+      expectForeign(await exchangeRaw(daemon().port, requestBytes({ method, path, host })), /Host/);
     }
   }
 });
@@ -94,7 +95,7 @@ test("a Host that is not a loopback name is refused on every endpoint, however i
 test("Origin, and a Sec-Fetch-Site other than none, are refused on every endpoint", async () => {
   for (const [method, path] of ENDPOINTS) {
     for (const headers of FOREIGN_HEADERS) {
-      const answer = await exchangeRaw(daemon.port, requestBytes({ method, path, headers }));
+      const answer = await exchangeRaw(daemon().port, requestBytes({ method, path, headers }));
       expectForeign(answer, /Origin|Sec-Fetch-Site/);
     }
   }
@@ -107,22 +108,22 @@ test("two Host headers are refused, in either order and also where both are good
     ["127.0.0.1", "127.0.0.1"],
   ] as const) {
     const bytes = requestBytes({ path: "/health", host: first, headers: [["Host", second]] });
-    const answer = await exchangeRaw(daemon.port, bytes);
+    const answer = await exchangeRaw(daemon().port, bytes);
     expect([400, 403]).toContain(answer?.status ?? 0);
   }
 });
 
 test("a request without a Host is refused, in HTTP/1.1 and in HTTP/1.0", async () => {
   for (const [method, path] of ENDPOINTS) {
-    const modern = await exchangeRaw(daemon.port, requestBytes({ method, path, host: null }));
+    const modern = await exchangeRaw(daemon().port, requestBytes({ method, path, host: null }));
     expect([400, 403]).toContain(modern?.status ?? 0);
-    const old = await exchangeRaw(daemon.port, `${method} ${path} HTTP/1.0\r\n\r\n`);
+    const old = await exchangeRaw(daemon().port, `${method} ${path} HTTP/1.0\r\n\r\n`);
     expect([400, 403, 505]).toContain(old?.status ?? 0);
   }
 });
 
 test("the loopback names are answered, with and without a port, in either case", async () => {
-  const { port } = daemon;
+  const { port } = daemon();
   for (const name of ["127.0.0.1", "localhost", "LocalHost", "[::1]"]) {
     for (const host of [name, `${name}:${port}`, `${name}:1`, `${name}:`]) {
       const answer = await exchangeRaw(port, requestBytes({ path: "/health", host }));
@@ -142,7 +143,7 @@ test("the refusal comes before the body: none of it was sent yet", async () => {
       ["Transfer-Encoding", "chunked"],
     ] as const) {
       const headers = [["Origin", "https://evil.example"], framing] as const;
-      const connection = await connectRaw(daemon.port);
+      const connection = await connectRaw(daemon().port);
       connection.send(requestBytes({ method: "POST", path, headers }));
       expectForeign(await connection.answer(), /Origin/);
       connection.close();
@@ -157,8 +158,8 @@ test("what a web page can send without asking changes nothing", async () => {
     ["Origin", "https://evil.example"],
   ] as const;
   const bytes = requestBytes({ method: "POST", path: "/register", headers, body });
-  expectForeign(await exchangeRaw(daemon.port, bytes), /Origin/);
-  expect((await ask(daemon, "/status/ses_from_a_page")).status).toBe(404);
+  expectForeign(await exchangeRaw(daemon().port, bytes), /Origin/);
+  expect((await daemon().caller.status("ses_from_a_page")).status).toBe(404);
 });
 
 test("a preflight is given nothing", async () => {
@@ -169,7 +170,7 @@ test("a preflight is given nothing", async () => {
     ["Access-Control-Request-Private-Network", "true"],
   ] as const;
   for (const path of ["/spawn", "/register", "/nowhere", "*"]) {
-    const answer = await exchangeRaw(daemon.port, requestBytes({ method: "OPTIONS", path, headers }));
+    const answer = await exchangeRaw(daemon().port, requestBytes({ method: "OPTIONS", path, headers }));
     expect([403, 400]).toContain(answer?.status ?? 0);
     if (answer) expectNoCors(answer);
   }
@@ -182,19 +183,19 @@ test("no connection is made into another protocol", async () => {
     ["Sec-WebSocket-Version", "13"],
     ["Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="],
   ] as const;
-  const answer = await exchangeRaw(daemon.port, requestBytes({ path: "/health", headers }));
+  const answer = await exchangeRaw(daemon().port, requestBytes({ path: "/health", headers }));
   expect(answer?.status).toBe(200);
-  const connect = await exchangeRaw(daemon.port, requestBytes({ method: "CONNECT", path: "127.0.0.1:1" }));
+  const connect = await exchangeRaw(daemon().port, requestBytes({ method: "CONNECT", path: "127.0.0.1:1" }));
   expect([400, 404]).toContain(connect?.status ?? 0);
 });
 
 test("a method that HTTP has and the API has not is not found; one that the parser does not know ends the connection", async () => {
   for (const method of ["PURGE", "PROPFIND", "QUERY", "TRACE"]) {
-    const answer = await exchangeRaw(daemon.port, requestBytes({ method, path: "/health" }));
+    const answer = await exchangeRaw(daemon().port, requestBytes({ method, path: "/health" }));
     expect([method, answer?.status, answer?.body]).toEqual([method, 404, '{"error":"not found"}']);
   }
   for (const method of ["get", "Get", "FOO", "BREW"]) {
-    const answer = await exchangeRaw(daemon.port, requestBytes({ method, path: "/health" }));
+    const answer = await exchangeRaw(daemon().port, requestBytes({ method, path: "/health" }));
     expect([method, answer]).toEqual([method, undefined]);
   }
 });

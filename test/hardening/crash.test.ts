@@ -4,7 +4,8 @@ import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { recordOf, sleeper, startTokenOf } from "../kit/records.ts";
-import { ask, askSpawn, createHome, registerRoot, startCompiled, VERSION } from "./kit.ts";
+import { createFamily } from "../kit/family.ts";
+import { VERSION } from "../kit/host.ts";
 
 const IDENTITY = /^not authorised: /;
 const LIMITS = ["--max-live-capsules", "100000", "--max-concurrent", "100000"];
@@ -22,8 +23,8 @@ function filesOf(directory: string): Record<string, string> {
 test.skipIf(process.platform !== "linux")(
   "killed at random moments and started again, it voids every token and counts what runs",
   async () => {
-    const home = await createHome();
-    const running = join(home.path, ".murmur", "running");
+    await using host = await createFamily();
+    const running = join(host.home, ".murmur", "running");
     mkdirSync(running);
     const alive = [sleeper(), sleeper()];
     for (const [index, { pid }] of alive.entries()) {
@@ -34,32 +35,32 @@ test.skipIf(process.platform !== "linux")(
     writeFileSync(join(running, "gone.json"), JSON.stringify(stale));
     for (const [name, text] of Object.entries(BROKEN_RECORDS))
       writeFileSync(join(running, `${name}.json`), text);
-    const before = filesOf(home.path);
+    const before = filesOf(host.home);
     const old: { credential: string; approval: string }[] = [];
     try {
       for (let round = 0; round < 5; round++) {
-        const daemon = await startCompiled(home, { args: LIMITS });
+        const daemon = await host.start(LIMITS);
         const counted = `2 live capsules already running`;
         expect(daemon.stderr()).toContain(counted);
         const unreadable = Object.keys(BROKEN_RECORDS).length;
         expect(daemon.stderr()).toContain(`1 stale and ${unreadable} unreadable not counted`);
         for (const { credential, approval } of old) {
-          expect((await askSpawn(daemon, credential)).body.error).toMatch(IDENTITY);
+          expect((await daemon.caller.spawn(credential, "local/child")).json.error).toMatch(IDENTITY);
           const child = { session_id: "ses_late", name: "local/child", version: VERSION };
-          const late = await ask(daemon, "/register", child, { "x-murmur-spawn-approval": approval });
-          expect(late.body.error).toMatch(IDENTITY);
+          const late = await daemon.caller.post("/register", child, { "x-murmur-spawn-approval": approval });
+          expect(late.json.error).toMatch(IDENTITY);
         }
         // The id is free again, with the daemon that knew it.
-        const credential = await registerRoot(daemon, "ses_root");
-        const { body } = await askSpawn(daemon, credential);
-        old.push({ credential, approval: String(body.approval) });
-        expect((await ask(daemon, "/status/ses_root")).body.live_capsules).toBe(4);
+        const credential = await daemon.caller.credential("ses_root", "local/parent");
+        const { json } = await daemon.caller.spawn(credential, "local/child");
+        old.push({ credential, approval: String(json.approval) });
+        expect((await daemon.caller.status("ses_root")).json.live_capsules).toBe(4);
         // A load, and its end in the middle of it: after so many answers as the round says.
         let answered = 0;
         const enough = Promise.withResolvers<void>();
         const load = Array.from({ length: 8 }, async () => {
           for (;;) {
-            const { status } = await askSpawn(daemon, credential);
+            const { status } = await daemon.caller.spawn(credential, "local/child");
             if (status === 200 && ++answered === 10 + round * 37) enough.resolve();
           }
         });
@@ -67,14 +68,12 @@ test.skipIf(process.platform !== "linux")(
         await enough.promise;
         expect(await daemon.kill("SIGKILL")).toBe("SIGKILL");
         await broken;
-        expect(filesOf(home.path)).toEqual(before);
+        expect(filesOf(host.home)).toEqual(before);
       }
     } finally {
       await Promise.all(alive.map((process) => process.end()));
-      home.remove();
     }
   },
-  30_000,
 );
 
 const SOUND = recordOf({ session_id: "ses_x", pid: 1, process_start: "1" });

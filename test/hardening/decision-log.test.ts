@@ -1,29 +1,15 @@
 /** What the operator is told, and that neither a request nor a bad stderr can turn it against the daemon. */
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
-import type { DaemonProcess } from "../kit/daemon-process.ts";
+import { expect, test } from "bun:test";
 import { exchangeRaw, requestBytes } from "../kit/raw-http.ts";
 import { until } from "../kit/until.ts";
-import {
-  ask,
-  askSpawn,
-  createHome,
-  type Home,
-  manifestOf,
-  registerRoot,
-  startCompiled,
-  VERSION,
-} from "./kit.ts";
+import { manifestOf, sharedFamily } from "../kit/family.ts";
+import { type Daemon, VERSION } from "../kit/host.ts";
 
-let home: Home;
-
-beforeAll(async () => {
-  home = await createHome();
-});
-afterAll(() => home.remove());
+const host = sharedFamily();
 
 /** The lines of decisions, once `wanted` stands among them. */
-async function linesOf(daemon: DaemonProcess, wanted: string): Promise<string[]> {
+async function linesOf(daemon: Daemon, wanted: string): Promise<string[]> {
   await until(`a line with ${wanted}`, () => daemon.stderr().includes(wanted));
   return daemon
     .stderr()
@@ -32,20 +18,23 @@ async function linesOf(daemon: DaemonProcess, wanted: string): Promise<string[]>
 }
 
 test("each decision is one line with its fields, and an envelope's line names every axis", async () => {
-  await home.publish(
+  await host().publishManifest(
     "local/greedy",
     manifestOf("greedy", "  shell: {allow: [sh]}\n  env: {allow: [HOME]}\n  install: {tool: ['*']}\n"),
   );
-  await home.publish("local/parent", manifestOf("parent", "  spawn: {allow: [local/child, local/greedy]}\n"));
-  const daemon = await startCompiled(home);
+  await host().publishManifest(
+    "local/parent",
+    manifestOf("parent", "  spawn: {allow: [local/child, local/greedy]}\n"),
+  );
+  const daemon = await host().start();
   try {
-    const credential = await registerRoot(daemon, "ses_root");
-    const { body } = await askSpawn(daemon, credential);
+    const credential = await daemon.caller.credential("ses_root", "local/parent");
+    const { json } = await daemon.caller.spawn(credential, "local/child");
     const child = { session_id: "ses_child", name: "local/child", version: VERSION };
-    await ask(daemon, "/register", child, { "x-murmur-spawn-approval": String(body.approval) });
-    const refused = await askSpawn(daemon, credential, "local/greedy");
-    expect(refused.body.error).toStartWith("capabilities.shell.allow: the child declares 'sh'");
-    await ask(daemon, "/deregister", { outcome: "failed" }, { "x-murmur-spawn-credential": credential });
+    await daemon.caller.post("/register", child, { "x-murmur-spawn-approval": String(json.approval) });
+    const refused = await daemon.caller.spawn(credential, "local/greedy");
+    expect(refused.json.error).toStartWith("capabilities.shell.allow: the child declares 'sh'");
+    await daemon.caller.deregister(credential, "failed");
     const lines = await linesOf(daemon, "event=deregister");
     const [root = "", spawn = "", register = "", envelope = "", deregister = ""] = lines;
     expect(lines).toHaveLength(5);
@@ -55,20 +44,20 @@ test("each decision is one line with its fields, and an envelope's line names ev
     const like = (rest: string) => new RegExp(`${start} ${rest}`);
     expect(root).toMatch(
       like(
-        `info event=register session=ses_root capsule=local/parent@1.0.0 approval=none credential=${id} ${slots}$`,
+        `info event=register session=ses_root capsule=local/parent@0.1.0 approval=none credential=${id} ${slots}$`,
       ),
     );
     expect(spawn).toMatch(
-      like(`info event=spawn session=ses_root capsule=local/child@1.0.0 approval=${id} ${slots}$`),
+      like(`info event=spawn session=ses_root capsule=local/child@0.1.0 approval=${id} ${slots}$`),
     );
     expect(register).toMatch(
       like(
-        `info event=register session=ses_child capsule=local/child@1.0.0 approval=${id} credential=${id} ${slots}$`,
+        `info event=register session=ses_child capsule=local/child@0.1.0 approval=${id} credential=${id} ${slots}$`,
       ),
     );
     expect(envelope).toMatch(
       like(
-        `warn event=spawn refused=envelope session=ses_root capsule=local/greedy@1.0.0 credential=${id} ${slots} `,
+        `warn event=spawn refused=envelope session=ses_root capsule=local/greedy@0.1.0 credential=${id} ${slots} `,
       ),
     );
     expect(envelope).toEndWith(` detail="capabilities.shell.allow: 'sh'" also=env.allow,install.tool`);
@@ -88,24 +77,27 @@ test("no text of a request or a manifest forges a line, or reaches the terminal 
     /[\u007f-\uffff]/g,
     (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
-  await home.publish(
+  await host().publishManifest(
     "local/forger",
-    `name: forger\nversion: 1.0.0\ncapabilities: {shell: {allow: [${escaped}]}}\n`,
+    `name: forger\nversion: 0.1.0\ncapabilities: {shell: {allow: [${escaped}]}}\n`,
   );
-  await home.publish("local/parent", manifestOf("parent", "  spawn: {allow: [local/child, local/forger]}\n"));
-  const daemon = await startCompiled(home);
+  await host().publishManifest(
+    "local/parent",
+    manifestOf("parent", "  spawn: {allow: [local/child, local/forger]}\n"),
+  );
+  const daemon = await host().start();
   try {
-    const credential = await registerRoot(daemon, "ses_root");
+    const credential = await daemon.caller.credential("ses_root", "local/parent");
     const headers = { "x-murmur-spawn-credential": credential };
-    expect((await askSpawn(daemon, credential, "local/forger")).status).toBe(403);
+    expect((await daemon.caller.spawn(credential, "local/forger")).status).toBe(403);
     for (const path of ["/spawn", "/register"]) {
       for (const field of ["name", "version", "session_id"]) {
         const sound = { session_id: "ses_y", name: "local/child", version: VERSION };
-        await ask(daemon, path, { ...sound, [field]: forged }, headers);
+        await daemon.caller.post(path, { ...sound, [field]: forged }, headers);
       }
     }
-    await ask(daemon, "/deregister", { outcome: forged }, headers);
-    for (const path of ["/%0a2026", `/status/${encodeURIComponent(forged)}`]) await ask(daemon, path);
+    await daemon.caller.post("/deregister", { outcome: forged }, headers);
+    for (const path of ["/%0a2026", `/status/${encodeURIComponent(forged)}`]) await daemon.caller.send(path);
     for (const more of [
       ["Origin", "\x1b[2Jx\x9b31m"],
       ["x-murmur-spawn-credential", "\x1b]0;x\x07\x9b"],
@@ -114,7 +106,7 @@ test("no text of a request or a manifest forges a line, or reaches the terminal 
       await exchangeRaw(daemon.port, requestBytes({ method: "POST", path: "/spawn", headers: [more], body }));
     }
     await exchangeRaw(daemon.port, requestBytes({ path: "/\x1b[2J\x9b31m" }));
-    await ask(daemon, "/deregister", { outcome: "complete" }, headers);
+    await daemon.caller.post("/deregister", { outcome: "complete" }, headers);
     await linesOf(daemon, "event=deregister session=ses_root outcome=complete");
     const said = daemon.stderr();
     // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what must not be there
@@ -132,18 +124,18 @@ test("no text of a request or a manifest forges a line, or reaches the terminal 
 });
 
 test("refusals of those without a token are counted beyond a number a second, and no grant is left out", async () => {
-  const daemon = await startCompiled(home);
+  const daemon = await host().start();
   try {
     const refusals = 3000;
     const registered = new Set<string>();
     for (let sent = 0; sent < refusals; sent += 50) {
       const refused = Array.from({ length: 50 }, (_, index) =>
         index % 2 === 0
-          ? ask(daemon, "/nowhere")
-          : ask(daemon, "/spawn", { name: "local/child", version: "9" }),
+          ? daemon.caller.send("/nowhere")
+          : daemon.caller.post("/spawn", { name: "local/child", version: "9" }),
       );
       await Promise.all(refused);
-      await registerRoot(daemon, `ses_${sent}`);
+      await daemon.caller.credential(`ses_${sent}`, "local/parent");
       registered.add(`ses_${sent}`);
     }
     const counted = () =>
@@ -159,10 +151,10 @@ test("refusals of those without a token are counted beyond a number a second, an
   } finally {
     await daemon.stop();
   }
-}, 30_000);
+});
 
 test("no header makes a line of the log long", async () => {
-  const daemon = await startCompiled(home);
+  const daemon = await host().start();
   try {
     // What the parser lets through: control characters that are written as six characters each.
     const long = "\x9b".repeat(3000);

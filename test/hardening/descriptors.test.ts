@@ -3,16 +3,17 @@
 import { expect, test } from "bun:test";
 import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
 import { until } from "../kit/until.ts";
-import { ask, askSpawn, createHome, manifestOf, registerRoot, startCompiled, VERSION } from "./kit.ts";
+import { createFamily, manifestOf } from "../kit/family.ts";
+import { VERSION } from "../kit/host.ts";
 
 const HEALTH = requestBytes({ path: "/health" });
 
 test("with every descriptor in use it answers who is connected, and then everybody again", async () => {
-  const home = await createHome();
-  const daemon = await startCompiled(home, { prefix: ["sh", "-c", 'ulimit -n 64 && exec "$0" "$@"'] });
+  await using host = await createFamily();
+  const daemon = await host.start([], { prefix: ["sh", "-c", 'ulimit -n 64 && exec "$0" "$@"'] });
   const crowd: RawConnection[] = [];
   try {
-    const credential = await registerRoot(daemon, "ses_root");
+    const credential = await daemon.caller.credential("ses_root", "local/parent");
     const early = await connectRaw(daemon.port);
     early.send(HEALTH);
     expect((await early.answer())?.status).toBe(200);
@@ -31,32 +32,33 @@ test("with every descriptor in use it answers who is connected, and then everybo
     expect((await early.answer())?.status).toBe(200);
     for (const connection of crowd) connection.close();
     await until("/health is answered again", () =>
-      ask(daemon, "/health").then(
+      daemon.caller.send("/health").then(
         ({ status }) => status === 200,
         () => false,
       ),
     );
-    expect((await askSpawn(daemon, credential)).status).toBe(200);
+    expect((await daemon.caller.spawn(credential, "local/child")).status).toBe(200);
     expect(await daemon.stop()).toBe(0);
   } finally {
     for (const connection of crowd) connection.close();
     await daemon.kill("SIGKILL");
-    home.remove();
   }
-}, 40_000);
+});
 
 test("with none to three descriptors free, artifacts that were never read are read, several at once", async () => {
-  const home = await createHome();
+  await using host = await createFamily();
   const names = Array.from({ length: 16 }, (_, index) => `local/child-${index}`);
-  await home.publish("local/parent", manifestOf("parent", `  spawn: {allow: [${names.join(", ")}]}\n`));
-  for (const name of names) await home.publish(name, manifestOf(name.slice(6), ""));
-  const daemon = await startCompiled(home, {
-    args: ["--max-concurrent", "16", "--max-live-capsules", "32"],
+  await host.publishManifest(
+    "local/parent",
+    manifestOf("parent", `  spawn: {allow: [${names.join(", ")}]}\n`),
+  );
+  for (const name of names) await host.publishManifest(name, manifestOf(name.slice(6), ""));
+  const daemon = await host.start(["--max-concurrent", "16", "--max-live-capsules", "32"], {
     prefix: ["sh", "-c", 'ulimit -n 64 && exec "$0" "$@"'],
   });
   const crowd: RawConnection[] = [];
   try {
-    const credential = await registerRoot(daemon, "ses_root");
+    const credential = await daemon.caller.credential("ses_root", "local/parent");
     const early = await Promise.all([0, 1, 2, 3].map(() => connectRaw(daemon.port)));
     for (const connection of early) {
       connection.send(HEALTH);
@@ -78,9 +80,8 @@ test("with none to three descriptors free, artifacts that were never read are re
   } finally {
     for (const connection of crowd) connection.close();
     await daemon.kill("SIGKILL");
-    home.remove();
   }
-}, 40_000);
+});
 
 /** Connects until a connection is accepted by nobody. */
 async function fill(port: number, crowd: RawConnection[]): Promise<void> {

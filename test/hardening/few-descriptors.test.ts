@@ -1,23 +1,22 @@
 /** With a handful of descriptors left, whatever is asked, the daemon answers those that it has and goes on. */
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
 import { until } from "../kit/until.ts";
-import { ask, createHome, type Home, manifestOf, registerRoot, startCompiled, VERSION } from "./kit.ts";
+import { manifestOf, sharedFamily } from "../kit/family.ts";
+import { VERSION } from "../kit/host.ts";
 
 const HEALTH = requestBytes({ path: "/health" });
 const LIMIT = 64;
 const ASKING = 5;
 
-let home: Home;
-beforeAll(async () => {
-  home = await createHome();
+const host = sharedFamily(async (family) => {
   const variables = Array.from({ length: 400 }, (_, index) => `VAR_${index}`).join(", ");
   for (let index = 0; index < ASKING; index++) {
-    await home.publish(`local/large-${index}`, manifestOf("large", `  env: {allow: [${variables}]}\n`));
+    const manifest = manifestOf("large", `  env: {allow: [${variables}]}\n`);
+    await family.publishManifest(`local/large-${index}`, manifest);
   }
 });
-afterAll(() => home.remove());
 
 /** Connections that each sent one byte, until one of them is not accepted any more. */
 async function crowdOf(daemon: { readonly port: number }): Promise<RawConnection[]> {
@@ -35,62 +34,58 @@ async function crowdOf(daemon: { readonly port: number }): Promise<RawConnection
   return crowd;
 }
 
-test.each([0, 1, 2, 3, 4])(
-  "with about %d of them free",
-  async (free) => {
-    const daemon = await startCompiled(home, {
-      prefix: ["sh", "-c", `ulimit -n ${LIMIT} && exec "$0" "$@"`],
-    });
-    const asking: RawConnection[] = [];
-    let crowd: RawConnection[] = [];
-    try {
-      const credential = await registerRoot(daemon, "ses_root");
-      for (let index = 0; index < ASKING; index++) {
-        const connection = await connectRaw(daemon.port);
-        connection.send(HEALTH);
-        expect((await connection.answer())?.status).toBe(200);
-        asking.push(connection);
-      }
-      crowd = await crowdOf(daemon);
-      // The one that was not accepted takes the place of the first that leaves.
-      for (let left = 0; left <= free; left++) crowd.shift()?.close();
-      await until(
-        "the last one is accepted",
-        async () => (await crowd.at(-1)?.answer({ deadlineMs: 15_000 }))?.status === 200,
-      );
-      // Each an artifact that was never read, all at once.
-      for (const [index, connection] of asking.entries()) {
-        connection.send(
-          requestBytes({
-            method: "POST",
-            path: "/register",
-            headers: [["x-murmur-spawn-approval", "msa1.x.y"]],
-            body: JSON.stringify({
-              session_id: `ses_${index}`,
-              name: `local/large-${index}`,
-              version: VERSION,
-            }),
-          }),
-        );
-      }
-      for (const connection of asking) {
-        // Read, in the place of a descriptor that was held back, and not verified.
-        expect((await connection.answer())?.status).toBe(403);
-        connection.send(HEALTH);
-        expect((await connection.answer())?.status).toBe(200);
-      }
-      for (const connection of crowd) connection.close();
-      await until("newcomers are answered", async () =>
-        ask(daemon, "/deregister", { outcome: "complete" }, { "x-murmur-spawn-credential": credential }).then(
-          ({ status }) => status === 200,
-          () => false,
-        ),
-      );
-      expect(await daemon.stop()).toBe(0);
-    } finally {
-      for (const connection of [...asking, ...crowd]) connection.close();
-      await daemon.kill("SIGKILL");
+test.each([0, 1, 2, 3, 4])("with about %d of them free", async (free) => {
+  const daemon = await host().start([], {
+    prefix: ["sh", "-c", `ulimit -n ${LIMIT} && exec "$0" "$@"`],
+  });
+  const asking: RawConnection[] = [];
+  let crowd: RawConnection[] = [];
+  try {
+    const credential = await daemon.caller.credential("ses_root", "local/parent");
+    for (let index = 0; index < ASKING; index++) {
+      const connection = await connectRaw(daemon.port);
+      connection.send(HEALTH);
+      expect((await connection.answer())?.status).toBe(200);
+      asking.push(connection);
     }
-  },
-  40_000,
-);
+    crowd = await crowdOf(daemon);
+    // The one that was not accepted takes the place of the first that leaves.
+    for (let left = 0; left <= free; left++) crowd.shift()?.close();
+    await until(
+      "the last one is accepted",
+      async () => (await crowd.at(-1)?.answer({ deadlineMs: 15_000 }))?.status === 200,
+    );
+    // Each an artifact that was never read, all at once.
+    for (const [index, connection] of asking.entries()) {
+      connection.send(
+        requestBytes({
+          method: "POST",
+          path: "/register",
+          headers: [["x-murmur-spawn-approval", "msa1.x.y"]],
+          body: JSON.stringify({
+            session_id: `ses_${index}`,
+            name: `local/large-${index}`,
+            version: VERSION,
+          }),
+        }),
+      );
+    }
+    for (const connection of asking) {
+      // Read, in the place of a descriptor that was held back, and not verified.
+      expect((await connection.answer())?.status).toBe(403);
+      connection.send(HEALTH);
+      expect((await connection.answer())?.status).toBe(200);
+    }
+    for (const connection of crowd) connection.close();
+    await until("newcomers are answered", async () =>
+      daemon.caller.deregister(credential).then(
+        ({ status }) => status === 200,
+        () => false,
+      ),
+    );
+    expect(await daemon.stop()).toBe(0);
+  } finally {
+    for (const connection of [...asking, ...crowd]) connection.close();
+    await daemon.kill("SIGKILL");
+  }
+});

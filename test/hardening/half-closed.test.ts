@@ -7,19 +7,21 @@ import { beforeAll, expect, test } from "bun:test";
 import { connectRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
 import { until } from "../kit/until.ts";
 import { STORED, zipBytes } from "../kit/zip-bytes.ts";
-import { ask, askSpawn, manifestOf, registerRoot, sharedDaemon, VERSION } from "./kit.ts";
+import { manifestOf, sharedFamily } from "../kit/family.ts";
+import { VERSION } from "../kit/host.ts";
+import { shared } from "../kit/shared.ts";
 
-const { home, daemon } = sharedDaemon({
-  args: ["--max-live-capsules", "1000", "--max-concurrent", "1000"],
-});
+const host = sharedFamily();
+const daemon = shared(() => host().start(["--max-live-capsules", "1000", "--max-concurrent", "1000"]));
+const caller = () => daemon().caller;
 
 let credential: string;
 beforeAll(async () => {
-  credential = await registerRoot(daemon, "ses_root");
+  credential = await caller().credential("ses_root", "local/parent");
   // Known from here on: nothing is remembered of a file that changed a moment ago.
   await until("the child is known", async () => {
     await Bun.sleep(30);
-    return (await askSpawn(daemon, credential)).status === 200;
+    return (await caller().spawn(credential, "local/child")).status === 200;
   });
 });
 
@@ -34,17 +36,17 @@ const bytesOf = ({ path, body, headers = [] }: Post): string =>
 
 /** Sends it with the end of the stream right behind, so that the daemon finds both at once. */
 async function halfClosed(bytes: string): Promise<RawAnswer[]> {
-  const connection = await connectRaw(daemon.port);
+  const connection = await connectRaw(daemon().port);
   try {
-    process.kill(daemon.pid, "SIGSTOP");
+    process.kill(daemon().pid, "SIGSTOP");
     connection.send(bytes);
     connection.finish();
-    process.kill(daemon.pid, "SIGCONT");
+    process.kill(daemon().pid, "SIGCONT");
     const answers: RawAnswer[] = [];
     for (let next = await connection.answer(); next; next = await connection.answer()) answers.push(next);
     return answers;
   } finally {
-    process.kill(daemon.pid, "SIGCONT");
+    process.kill(daemon().pid, "SIGCONT");
     connection.close();
   }
 }
@@ -62,12 +64,12 @@ const registerPost = (session_id: string, name: string, approval?: string): Post
 });
 
 async function liveChildren(): Promise<number> {
-  return Number((await ask(daemon, "/status/ses_root")).body.live_children);
+  return Number((await caller().status("ses_root")).json.live_children);
 }
 
 test("a client that has closed its sending side is answered, whatever it asked", async () => {
-  const approval = String((await askSpawn(daemon, credential)).body.approval);
-  const leaving = await registerRoot(daemon, "ses_leaving");
+  const approval = String((await caller().spawn(credential, "local/child")).json.approval);
+  const leaving = await caller().credential("ses_leaving", "local/parent");
   const posts: readonly (readonly [Post, number])[] = [
     [spawnPost("local/child"), 200],
     [registerPost("ses_half", "local/parent"), 200],
@@ -94,7 +96,7 @@ test("a client that has closed its sending side is answered, whatever it asked",
       [status],
     ]);
   }
-  expect((await ask(daemon, "/status/ses_leaving")).body.status).toBe("complete");
+  expect((await caller().status("ses_leaving")).json.status).toBe("complete");
 });
 
 test("of requests sent ahead by such a client, exactly those are done that were answered", async () => {
@@ -110,15 +112,15 @@ const LARGE_BYTES = 64 * 1024 * 1024;
 function publishLarge(): void {
   const content = Buffer.alloc(LARGE_BYTES, crypto.getRandomValues(new Uint8Array(16)));
   const manifest = { name: "murmur.yaml", content: manifestOf("child", "") };
-  home.publishBytes("local/child", zipBytes([manifest, { name: "data", method: STORED, content }]));
+  host().publishBytes("local/child", zipBytes([manifest, { name: "data", method: STORED, content }]));
 }
 
 /** Sends a request whose decision has to wait for the registry, and goes away as soon as it has been taken. */
 async function askAndLeave(post: Post): Promise<void> {
-  const left = () => daemon.stderr().split("refused=caller-left").length;
+  const left = () => daemon().stderr().split("refused=caller-left").length;
   const before = left();
   publishLarge();
-  const connection = await connectRaw(daemon.port);
+  const connection = await connectRaw(daemon().port);
   connection.send(bytesOf(post));
   connection.finish();
   expect(await connection.answer()).toBeUndefined();
@@ -130,21 +132,20 @@ test("a caller that left while its artifact was read takes no slot", async () =>
   const before = await liveChildren();
   await askAndLeave(spawnPost("local/child"));
   expect(await liveChildren()).toBe(before);
-}, 60_000);
+});
 
 test("a caller that left while its artifact was read is not registered, and its approval is not spent", async () => {
   publishLarge();
-  const granted = await askSpawn(daemon, credential);
-  const approval = String(granted.body.approval);
+  const granted = await caller().spawn(credential, "local/child");
+  const approval = String(granted.json.approval);
   // Any name serves: the approval is not looked at before the artifact is resolved.
   await askAndLeave(registerPost("ses_gone", "local/child", approval));
-  expect((await ask(daemon, "/status/ses_gone")).status).toBe(404);
-  const retried = await ask(
-    daemon,
+  expect((await caller().status("ses_gone")).status).toBe(404);
+  const retried = await caller().post(
     "/register",
     { session_id: "ses_gone", name: "local/child", version: VERSION },
     { "x-murmur-spawn-approval": approval },
   );
   // Not "already redeemed": what it named was replaced in the meantime.
-  expect(String(retried.body.error)).toContain("now resolves to a different artifact");
-}, 60_000);
+  expect(String(retried.json.error)).toContain("now resolves to a different artifact");
+});

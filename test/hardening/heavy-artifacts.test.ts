@@ -1,15 +1,19 @@
-/** Artifacts that are a lot of work: others are answered before they are, and what was found is remembered. */
+/** Artifacts that are a lot of work: others are answered before that is done, and what was found is remembered. */
 
 import { beforeAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
+import { until } from "../kit/until.ts";
 import { STORED, zipBytes } from "../kit/zip-bytes.ts";
-import { ask, askSpawn, manifestOf, registerRoot, sharedDaemon } from "./kit.ts";
+import { AROUND, besides } from "./besides.ts";
+import { manifestOf, sharedFamily } from "../kit/family.ts";
+import { shared } from "../kit/shared.ts";
 
-const { home, daemon } = sharedDaemon();
+const host = sharedFamily();
+const daemon = shared(() => host().start());
 let credential: string;
 beforeAll(async () => {
-  credential = await registerRoot(daemon, "ses_root");
+  credential = await daemon().caller.credential("ses_root", "local/parent");
 });
 
 const GOOD = manifestOf("child", "");
@@ -66,29 +70,22 @@ const HEAVY: Readonly<
 };
 
 for (const [what, { archive, told, atOnce }] of Object.entries(HEAVY)) {
-  test(`${what}: others are answered meanwhile, and the verdict stays`, async () => {
-    home.publishBytes("local/child", archive());
-    let done = false;
-    const judged = askSpawn(daemon, credential).finally(() => {
-      done = true;
+  const others = atOnce ? "is judged" : "others are answered before it is judged";
+  test(`${what}: ${others}, and the verdict stays`, async () => {
+    const { caller } = daemon();
+    const bytes = archive();
+    const judge = () => caller.spawn(credential, "local/child");
+    // Again from the start where a busy machine let nobody else ask in time.
+    await until("others are answered", async () => {
+      host().publishBytes("local/child", bytes);
+      const { result, others } = await besides(caller, judge());
+      for (const { status, json } of [result, await judge()]) {
+        if (told) expect([status, String(json.error)]).toEqual([500, expect.stringMatching(told)]);
+        else expect([status, json.error]).toEqual([200, undefined]);
+      }
+      await caller.deregister(credential);
+      credential = await caller.credential(`ses_${Math.random()}`, "local/parent");
+      return atOnce === true || others > AROUND;
     });
-    let meanwhile = 0;
-    while (!done) {
-      const { status } = await ask(daemon, "/health");
-      expect(status).toBe(200);
-      if (!done) meanwhile++;
-      // A poll, not a load of its own.
-      await Bun.sleep(5);
-    }
-    const first = await judged;
-    const again = await askSpawn(daemon, credential);
-    for (const { status, body } of [first, again]) {
-      if (told) expect([status, String(body.error)]).toEqual([500, expect.stringMatching(told)]);
-      else expect([status, body.error]).toEqual([200, undefined]);
-    }
-    if (!atOnce) expect(meanwhile).toBeGreaterThan(0);
-    const outcome = { outcome: "complete" };
-    await ask(daemon, "/deregister", outcome, { "x-murmur-spawn-credential": credential });
-    credential = await registerRoot(daemon, `ses_${Math.random()}`);
-  }, 30_000);
+  });
 }

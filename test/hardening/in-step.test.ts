@@ -8,9 +8,9 @@
 
 import { expect, test } from "bun:test";
 import { connectRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
-import { sharedDaemon } from "./kit.ts";
+import { sharedDaemon } from "../kit/family.ts";
 
-const { daemon } = sharedDaemon();
+const daemon = sharedDaemon();
 
 const SMUGGLED = requestBytes({ path: "/health" });
 const AFTER = requestBytes({ path: "/after", headers: [["Connection", "close"]] });
@@ -52,7 +52,7 @@ for (const [framing, { header, body }] of Object.entries(FRAMINGS)) {
       for (const { method, path, headers = [], status } of REQUESTS) {
         // A body that is read is waited for.
         if (status === 400 && timing === "after the answer") continue;
-        const connection = await connectRaw(daemon.port);
+        const connection = await connectRaw(daemon().port);
         const toHead = method === "HEAD";
         const head = requestBytes({ method, path, headers: [...headers, header] });
         connection.send(timing === "at once" ? head + body + AFTER : head);
@@ -74,7 +74,7 @@ const pathOf = (index: number) => (index % 3 === 0 ? "/health" : `/status/${inde
 const bodyOf = (index: number) => (index % 3 === 0 ? "{}" : '{"error":"session not found"}');
 
 test("of requests sent ahead a few are answered in their order, and the last says that it is the last", async () => {
-  const connection = await connectRaw(daemon.port);
+  const connection = await connectRaw(daemon().port);
   connection.send(Array.from({ length: 200 }, (_, index) => requestBytes({ path: pathOf(index) })).join(""));
   const answers: RawAnswer[] = [];
   for (let next = await connection.answer(); next; next = await connection.answer()) answers.push(next);
@@ -87,7 +87,7 @@ test("of requests sent ahead a few are answered in their order, and the last say
 });
 
 test("requests that wait for their answers are answered for as long as they come", async () => {
-  const connection = await connectRaw(daemon.port);
+  const connection = await connectRaw(daemon().port);
   for (let index = 0; index < 300; index++) {
     connection.send(requestBytes({ path: pathOf(index) }));
     const answer = await connection.answer();
@@ -99,7 +99,7 @@ test("requests that wait for their answers are answered for as long as they come
 test("many connections that wait for their answers are never taken for one that does not", async () => {
   const answers = await Promise.all(
     Array.from({ length: 32 }, async () => {
-      const connection = await connectRaw(daemon.port);
+      const connection = await connectRaw(daemon().port);
       const seen = new Set<string>();
       for (let index = 0; index < 100; index++) {
         connection.send(requestBytes({ path: "/health" }));
@@ -135,7 +135,7 @@ test("an ambiguous length is never answered as two requests", async () => {
     [["Transfer-Encoding ", "chunked"]],
   ] as const;
   for (const headers of ambiguous) {
-    const connection = await connectRaw(daemon.port);
+    const connection = await connectRaw(daemon().port);
     connection.send(requestBytes({ method: "POST", path: "/spawn", headers }) + SMUGGLED + AFTER);
     const statuses: number[] = [];
     for (let next = await connection.answer(); next; next = await connection.answer())

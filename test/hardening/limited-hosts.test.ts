@@ -4,74 +4,52 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import type { DaemonProcess } from "../kit/daemon-process.ts";
 import { recordOf, sleeper, startTokenOf } from "../kit/records.ts";
-import {
-  ask,
-  askSpawn,
-  createHome,
-  type Home,
-  manifestOf,
-  registerRoot,
-  startCompiled,
-  VERSION,
-} from "./kit.ts";
 import { canForbidFfi, withoutFfi } from "./no-ffi.ts";
 import { createOrdinaryUser, type OrdinaryUser } from "./ordinary-user.ts";
+import { manifestOf, sharedFamily } from "../kit/family.ts";
+import { type Daemon, VERSION } from "../kit/host.ts";
 
 const onLinux = process.platform === "linux";
 const isRoot = process.getuid?.() === 0;
 
-let home: Home;
-beforeAll(async () => {
-  home = await createHome();
+const host = sharedFamily(async (family) => {
   // Read by other users in some of these.
-  chmodSync(home.path, 0o755);
-  await home.publish(
-    "local/large",
-    manifestOf(
-      "large",
-      `  env: {allow: [${Array.from({ length: 2000 }, (_, index) => `VAR_${index}`).join(", ")}]}\n`,
-    ),
-  );
+  chmodSync(family.home, 0o755);
+  const variables = Array.from({ length: 2000 }, (_, index) => `VAR_${index}`).join(", ");
+  await family.publishManifest("local/large", manifestOf("large", `  env: {allow: [${variables}]}\n`));
 });
-afterAll(() => home.remove());
 
 /** Every endpoint, an artifact of either size, a whole life of a session. */
-async function playFormation(daemon: DaemonProcess, id: string): Promise<void> {
-  const credential = await registerRoot(daemon, `ses_${id}`);
-  const { body } = await askSpawn(daemon, credential);
+async function playFormation(daemon: Daemon, id: string): Promise<void> {
+  const credential = await daemon.caller.credential(`ses_${id}`, "local/parent");
+  const { json } = await daemon.caller.spawn(credential, "local/child");
   const child = { session_id: `ses_child_${id}`, name: "local/child", version: VERSION };
-  const registered = await ask(daemon, "/register", child, {
-    "x-murmur-spawn-approval": String(body.approval),
+  const registered = await daemon.caller.post("/register", child, {
+    "x-murmur-spawn-approval": String(json.approval),
   });
   expect(registered.status).toBe(200);
-  expect((await askSpawn(daemon, credential, "local/large")).status).toBe(403);
+  expect((await daemon.caller.spawn(credential, "local/large")).status).toBe(403);
   expect(
-    (await ask(daemon, "/register", { ...child, name: "local/large" }, { "x-murmur-spawn-approval": "x" }))
-      .status,
+    (
+      await daemon.caller.post(
+        "/register",
+        { ...child, name: "local/large" },
+        { "x-murmur-spawn-approval": "x" },
+      )
+    ).status,
   ).toBe(403);
-  expect((await ask(daemon, `/status/ses_${id}`)).body).toMatchObject({
+  expect((await daemon.caller.status(`ses_${id}`)).json).toMatchObject({
     status: "running",
     live_children: 1,
   });
-  const ended = await ask(
-    daemon,
-    "/deregister",
-    { outcome: "complete" },
-    { "x-murmur-spawn-credential": credential },
-  );
+  const ended = await daemon.caller.deregister(credential);
   expect(ended.status).toBe(200);
-  const gone = await ask(
-    daemon,
-    "/deregister",
-    { outcome: "failed" },
-    { "x-murmur-spawn-credential": String(registered.body.credential) },
-  );
+  const gone = await daemon.caller.deregister(String(registered.json.credential), "failed");
   expect(gone.status).toBe(200);
 }
 
-const warningsOf = (daemon: DaemonProcess) =>
+const warningsOf = (daemon: Daemon) =>
   daemon
     .stderr()
     .split("\n")
@@ -84,7 +62,7 @@ for (const [what, prefix, skip] of [
   test.skipIf(skip)(
     `on a host ${what} it names that in a line, with one warning for each thing that it goes on without, and decides as ever`,
     async () => {
-      const running = join(home.path, ".murmur", "running");
+      const running = join(host().home, ".murmur", "running");
       mkdirSync(running, { recursive: true });
       const alive = sleeper();
       const record = recordOf({
@@ -93,7 +71,7 @@ for (const [what, prefix, skip] of [
         process_start: startTokenOf(alive.pid),
       });
       writeFileSync(join(running, "alive.json"), JSON.stringify(record));
-      const daemon = await startCompiled(home, { prefix });
+      const daemon = await host().start([], { prefix });
       try {
         expect(daemon.stderr()).toMatch(/^mur-roost: warning: the C library cannot be called /);
         expect(warningsOf(daemon)).toEqual([
@@ -107,16 +85,15 @@ for (const [what, prefix, skip] of [
         ]);
         await playFormation(daemon, "first");
         // The survivor of an earlier daemon is counted as long as it runs.
-        expect((await ask(daemon, "/status/ses_first")).body.live_capsules).toBe(1);
+        expect((await daemon.caller.status("ses_first")).json.live_capsules).toBe(1);
         await alive.end();
-        expect((await ask(daemon, "/status/ses_first")).body.live_capsules).toBe(0);
+        expect((await daemon.caller.status("ses_first")).json.live_capsules).toBe(0);
         expect(await daemon.stop()).toBe(0);
       } finally {
         await alive.end();
         await daemon.kill("SIGKILL");
       }
     },
-    30_000,
   );
 }
 
@@ -148,7 +125,7 @@ describe.skipIf(!onLinux || !isRoot)(
     test("that is too low it says so in one line, and does not start", async () => {
       for (const limit of [needed - 4, needed - 1]) {
         const ended = Bun.spawnSync([...limited(limit), stranger.binary, "--port", "0"], {
-          env: { HOME: home.path, PATH: process.env.PATH ?? "" },
+          env: { HOME: host().home, PATH: process.env.PATH ?? "" },
           stderr: "pipe",
         });
         expect(ended.stderr.toString()).toMatch(
@@ -161,7 +138,7 @@ describe.skipIf(!onLinux || !isRoot)(
     });
 
     test("that is just enough it answers everybody, from the first artifact on", async () => {
-      const daemon = await startCompiled(home, { prefix: limited(needed), binary: stranger.binary });
+      const daemon = await host().start([], { prefix: limited(needed), binary: stranger.binary });
       try {
         for (let round = 0; round < 50; round++) {
           await Promise.all(
@@ -172,6 +149,6 @@ describe.skipIf(!onLinux || !isRoot)(
       } finally {
         await daemon.kill("SIGKILL");
       }
-    }, 30_000);
+    });
   },
 );

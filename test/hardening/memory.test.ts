@@ -28,7 +28,8 @@ describe.skipIf(!onLinux)("another process of the same ordinary user", () => {
     await until("the open process runs", async () => (await user.run(`cat /proc/${open.pid}/environ`)) === 0);
   });
   afterAll(async () => {
-    open.kill();
+    open.kill("SIGKILL");
+    await open.exited;
     await daemon.stop();
     user.remove();
   });

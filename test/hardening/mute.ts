@@ -1,10 +1,11 @@
-/** The compiled daemon where its stderr cannot tell its port: on one that was free, and another where it was taken. */
+/** The compiled daemon where its stderr cannot tell its port: on one that is leased. */
 
-import type { Home } from "./kit.ts";
-import { ask, BINARY } from "./kit.ts";
+import { compiledBinary } from "../kit/binary.ts";
+import { Caller, type Host } from "../kit/host.ts";
+import { leasePort } from "../kit/leased-port.ts";
 
-export interface MuteDaemon {
-  readonly port: number;
+export interface MuteDaemon extends AsyncDisposable {
+  readonly caller: Caller;
   readonly process: Bun.Subprocess;
 }
 
@@ -17,48 +18,59 @@ export interface MuteOptions {
   readonly detached?: boolean;
 }
 
-/** Starts it with this stderr, and waits until it answers; `local/parent` may register without an approval. */
+/**
+ * Starts it with this stderr, and waits until it answers; `local/parent` may register without an approval.
+ *
+ * @returns what ends with `SIGKILL`, where it has not ended before
+ */
 export async function startMute(
-  home: Home,
+  host: Host,
   stderr: number | "ignore",
   options: MuteOptions = {},
 ): Promise<MuteDaemon> {
-  for (let attempt = 1; ; attempt++) {
-    const port = freePort();
-    const process = Bun.spawn(
-      [
-        ...(options.prefix ?? []),
-        options.binary ?? BINARY,
-        ...["--port", String(port), "--spawn-allow", "local/parent", "--max-live-capsules", "100000"],
-        ...(options.args ?? []),
-      ],
-      {
-        env: { HOME: home.path, PATH: globalThis.process.env.PATH ?? "" },
-        stdio: ["ignore", "ignore", stderr],
-        detached: options.detached === true,
-      },
-    );
-    let ended = false;
-    void process.exited.then(() => {
-      ended = true;
-    });
-    while (!ended) {
-      if (await isAnswering(port)) return { port, process };
-      await Bun.sleep(5);
-    }
-    // 1 may be a port that somebody else took meanwhile.
-    if (process.exitCode !== 1 || attempt === 3) throw new Error(`the daemon ended with ${process.exitCode}`);
+  await using undo = new AsyncDisposableStack();
+  const { port } = undo.use(await leasePort());
+  const process = Bun.spawn(
+    [
+      ...(options.prefix ?? []),
+      options.binary ?? compiledBinary(),
+      ...["--port", String(port), "--spawn-allow", "local/parent", "--max-live-capsules", "100000"],
+      ...(options.args ?? []),
+    ],
+    {
+      env: { HOME: host.home, PATH: globalThis.process.env.PATH ?? "" },
+      stdio: ["ignore", "ignore", stderr],
+      detached: options.detached === true,
+    },
+  );
+  undo.defer(async () => {
+    if (options.detached) killGroup(process.pid);
+    else process.kill("SIGKILL");
+    await process.exited;
+  });
+  let ended = false;
+  void process.exited.then(() => {
+    ended = true;
+  });
+  const caller = Caller.of({ port });
+  while (!(await isAnswering(caller))) {
+    if (ended) throw new Error(`the daemon ended with ${process.exitCode}`);
+    await Bun.sleep(5);
+  }
+  const whole = undo.move();
+  return { caller, process, [Symbol.asyncDispose]: () => whole.disposeAsync() };
+}
+
+function killGroup(group: number): void {
+  try {
+    process.kill(-group, "SIGKILL");
+  } catch {
+    // All of it has ended.
   }
 }
 
-function freePort(): number {
-  const server = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
-  server.stop(true);
-  return server.port;
-}
-
-const isAnswering = (port: number) =>
-  ask({ port }, "/health").then(
+const isAnswering = (caller: Caller) =>
+  caller.send("/health").then(
     () => true,
     () => false,
   );

@@ -3,7 +3,7 @@
 import { chmodSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { BINARY } from "./kit.ts";
+import { compiledBinary } from "../kit/binary.ts";
 
 const NOBODY = 65534;
 
@@ -22,9 +22,9 @@ export interface OrdinaryUser {
 export function createOrdinaryUser(): OrdinaryUser {
   const isRoot = process.getuid?.() === 0;
   const directory = mkdtempSync(join(tmpdir(), "mur-roost-user-"));
-  const binary = isRoot ? join(directory, "mur-roost") : BINARY;
+  const binary = isRoot ? join(directory, "mur-roost") : compiledBinary();
   if (isRoot) {
-    copyFileSync(BINARY, binary);
+    copyFileSync(compiledBinary(), binary);
     chmodSync(directory, 0o777);
   }
   const prefix = isRoot

@@ -2,22 +2,17 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { askSpawn, createHome, registerRoot, startCompiled } from "./kit.ts";
+import { createFamily } from "../kit/family.ts";
 
 const PYTHON = "/usr/bin/python3";
 
 test.skipIf(process.platform !== "linux" || !Bun.which(PYTHON))("statx refused with EPERM", async () => {
-  const home = await createHome();
+  await using host = await createFamily();
   const refusing = [PYTHON, join(import.meta.dir, "../kit/refuse-statx.py")];
-  const daemon = await startCompiled(home, { prefix: refusing });
-  try {
-    const credential = await registerRoot(daemon, "ses_root");
-    for (const what of ["read", "known"]) {
-      const { status, body } = await askSpawn(daemon, credential);
-      expect([what, status, body.error]).toEqual([what, 200, undefined]);
-    }
-  } finally {
-    await daemon.stop();
-    home.remove();
+  const daemon = await host.start([], { prefix: refusing });
+  const credential = await daemon.caller.credential("ses_root", "local/parent");
+  for (const what of ["read", "known"]) {
+    const { status, json } = await daemon.caller.spawn(credential, "local/child");
+    expect([what, status, json.error]).toEqual([what, 200, undefined]);
   }
 });

@@ -4,43 +4,43 @@ import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import type { DaemonProcess } from "../kit/daemon-process.ts";
 import { exchangeRaw, requestBytes } from "../kit/raw-http.ts";
 import { until } from "../kit/until.ts";
-import { ask, askSpawn, createHome, type Home, registerRoot, startCompiled, VERSION } from "./kit.ts";
+import { createFamily } from "../kit/family.ts";
+import { type Daemon, type Host, VERSION } from "../kit/host.ts";
 
 const onLinux = process.platform === "linux";
 
 /** A daemon that was asked everything, and every token that it minted meanwhile. */
-async function playFormation(daemon: DaemonProcess): Promise<readonly string[]> {
+async function playFormation(daemon: Daemon): Promise<readonly string[]> {
   const tokens: string[] = [];
-  const root = await registerRoot(daemon, "ses_root");
-  const granted = await askSpawn(daemon, root);
-  const approval = String(granted.body.approval);
+  const root = await daemon.caller.credential("ses_root", "local/parent");
+  const granted = await daemon.caller.spawn(root, "local/child");
+  const approval = String(granted.json.approval);
   const child = { session_id: "ses_child", name: "local/child", version: VERSION };
-  const credential = await ask(daemon, "/register", child, { "x-murmur-spawn-approval": approval });
-  tokens.push(root, approval, String(credential.body.credential));
+  const credential = await daemon.caller.post("/register", child, { "x-murmur-spawn-approval": approval });
+  tokens.push(root, approval, String(credential.json.credential));
   const twin = { ...child, session_id: "ses_twin" };
   for (const presented of [...tokens, `${root.slice(0, -4)}AAAA`, "msc1.e30.AAAA"]) {
     for (const path of ["/spawn", "/register", "/deregister"]) {
       for (const header of ["x-murmur-spawn-credential", "x-murmur-spawn-approval"]) {
         const body = path === "/deregister" ? { outcome: "nothing" } : twin;
-        await ask(daemon, path, body, { [header]: presented });
+        await daemon.caller.post(path, body, { [header]: presented });
       }
     }
     for (const form of formsOf(presented)) {
       for (const path of [`/status/${form}`, `/${form}`, `/x/${form}`, `/%2f${form}`])
-        await ask(daemon, path);
+        await daemon.caller.send(path);
       for (const field of ["session_id", "name", "version"]) {
-        await ask(daemon, "/register", { ...twin, [field]: form });
-        await ask(daemon, "/spawn", { ...twin, [field]: form }, { "x-murmur-spawn-credential": root });
+        await daemon.caller.post("/register", { ...twin, [field]: form });
+        await daemon.caller.post("/spawn", { ...twin, [field]: form }, { "x-murmur-spawn-credential": root });
       }
-      await ask(daemon, "/deregister", { outcome: form }, { "x-murmur-spawn-credential": root });
+      await daemon.caller.post("/deregister", { outcome: form }, { "x-murmur-spawn-credential": root });
       const headers: [string, string][] = [["Origin", form]];
       await exchangeRaw(daemon.port, requestBytes({ path: "/health", headers }));
     }
   }
-  await ask(daemon, "/deregister", { outcome: "complete" }, { "x-murmur-spawn-credential": root });
+  await daemon.caller.deregister(root);
   return tokens;
 }
 
@@ -77,14 +77,14 @@ function snapshot(directory: string): Record<string, string> {
 describe("tokens and keys", () => {
   for (const end of ["SIGTERM", "SIGABRT"] as const) {
     test(`stand in no log, no argument and no file, to the end by ${end}`, async () => {
-      const home = await createHome();
-      mkdirSync(join(home.path, ".murmur", "running"));
-      const before = snapshot(home.path);
-      const daemon = await startCompiled(home);
+      await using host = await createFamily();
+      mkdirSync(join(host.home, ".murmur", "running"));
+      const before = snapshot(host.home);
+      const daemon = await host.start();
       const tokens = await playFormation(daemon);
       const argv = onLinux ? readFileSync(`/proc/${daemon.pid}/cmdline`, "utf8") : "";
       await daemon.kill(end);
-      expect(snapshot(home.path)).toEqual(before);
+      expect(snapshot(host.home)).toEqual(before);
       expect(tokens).toHaveLength(3);
       const said = daemon.stderr() + argv;
       expect(said).toContain("event=register");
@@ -95,7 +95,6 @@ describe("tokens and keys", () => {
           expect(said).not.toContain(swapped(part));
         }
       }
-      home.remove();
     });
   }
 });
@@ -104,11 +103,11 @@ const strace = Bun.which("strace");
 
 describe.skipIf(!strace || !onLinux)("connections of its own (skipped where there is no strace)", () => {
   /** Starts a daemon under strace, plays a formation, ends it by the signal; gives the system calls that were made. */
-  async function trace(home: Home, end: NodeJS.Signals, env: Record<string, string>): Promise<string[]> {
-    const out = join(home.path, `calls-${end}`);
+  async function trace(host: Host, end: NodeJS.Signals, env: Record<string, string>): Promise<string[]> {
+    const out = join(host.home, `calls-${end}`);
     const calls = "trace=socket,connect,execve,execveat,fork,vfork,bind";
     // -D: the tracer is the child, so that the daemon's pid and end are its own.
-    const daemon = await startCompiled(home, {
+    const daemon = await host.start([], {
       prefix: ["strace", "-D", "-f", "-q", "-o", out, "-e", calls],
       env,
     });
@@ -132,8 +131,8 @@ describe.skipIf(!strace || !onLinux)("connections of its own (skipped where ther
       { BUN_ENABLE_CRASH_REPORTING: "1", BUN_CRASH_REPORT_URL: "http://127.0.0.1:9/" },
     ]) {
       test(`there are none from the start to ${end}${"BUN_CRASH_REPORT_URL" in env ? ", even when asked for" : ""}`, async () => {
-        const home = await createHome();
-        const calls = await trace(home, end, env);
+        await using host = await createFamily();
+        const calls = await trace(host, end, env);
         expect(calls.filter((call) => call.startsWith("connect"))).toEqual([]);
         expect(calls.filter((call) => call.startsWith("exec"))).toHaveLength(1);
         expect(calls.filter((call) => /fork/.test(call))).toEqual([]);
@@ -142,8 +141,7 @@ describe.skipIf(!strace || !onLinux)("connections of its own (skipped where ther
         expect(calls.filter((call) => call.startsWith("bind"))).toEqual([
           expect.stringMatching(/inet_addr\("127\.0\.0\.1"\)|^bind\(\d+, 0x[0-9a-f]+, 16\)/),
         ]);
-        home.remove();
-      }, 20_000);
+      });
     }
   }
 });

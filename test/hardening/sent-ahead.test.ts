@@ -2,9 +2,9 @@
 
 import { expect, test } from "bun:test";
 import { connectRaw, requestBytes } from "../kit/raw-http.ts";
-import { ask, askSpawn, registerRoot, sharedDaemon } from "./kit.ts";
+import { sharedDaemon } from "../kit/family.ts";
 
-const { daemon } = sharedDaemon({ args: ["--max-live-capsules", "100", "--max-concurrent", "100"] });
+const daemon = sharedDaemon(["--max-live-capsules", "100", "--max-concurrent", "100"]);
 
 const CONNECTIONS = 100;
 const AHEAD = requestBytes({ path: "/health" }).repeat(2000);
@@ -12,13 +12,13 @@ const AHEAD = requestBytes({ path: "/health" }).repeat(2000);
 const ANSWERED = 16;
 
 test("a hundred of them are let go, and somebody who waits is answered meanwhile", async () => {
-  const credential = await registerRoot(daemon, "ses_root");
-  const floods = await Promise.all(Array.from({ length: CONNECTIONS }, () => connectRaw(daemon.port)));
+  const credential = await daemon().caller.credential("ses_root", "local/parent");
+  const floods = await Promise.all(Array.from({ length: CONNECTIONS }, () => connectRaw(daemon().port)));
   try {
     for (const flood of floods) flood.send(AHEAD);
     for (let count = 0; count < 10; count++) {
-      expect(await ask(daemon, "/health")).toEqual({ status: 200, body: {} });
-      expect((await askSpawn(daemon, credential)).status).toBe(200);
+      expect(await daemon().caller.send("/health")).toEqual({ status: 200, text: "{}", json: {} });
+      expect((await daemon().caller.spawn(credential, "local/child")).status).toBe(200);
     }
     await Promise.all(floods.map((flood) => flood.ending()));
     for (const flood of floods) {

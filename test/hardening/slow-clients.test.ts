@@ -2,9 +2,10 @@
 
 import { expect, test } from "bun:test";
 import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
-import { ask, askSpawn, registerRoot, sharedDaemon } from "./kit.ts";
+import { sharedDaemon } from "../kit/family.ts";
 
-const { daemon } = sharedDaemon({ args: ["--max-live-capsules", "100", "--max-concurrent", "100"] });
+const daemon = sharedDaemon(["--max-live-capsules", "100", "--max-concurrent", "100"]);
+const caller = () => daemon().caller;
 
 const post = (path: string, header: readonly [string, string]) =>
   requestBytes({ method: "POST", path, headers: [header] });
@@ -55,13 +56,13 @@ const DAWDLERS: Readonly<Record<string, Dawdler>> = {
 const KINDS = Object.entries(DAWDLERS);
 
 test("with 500 of them connected others are answered, and all of them are let go", async () => {
-  const credential = await registerRoot(daemon, "ses_root");
+  const credential = await caller().credential("ses_root", "local/parent");
   const clients = await Promise.all(
     Array.from({ length: 500 }, async (_, index) => {
       // Only a few stop reading: what they ask for is real work.
       const wanted = index < 2 * KINDS.length ? index % KINDS.length : index % (KINDS.length - 1);
       const [name, dawdler] = KINDS[wanted] as (typeof KINDS)[number];
-      const connection = await connectRaw(daemon.port);
+      const connection = await connectRaw(daemon().port);
       if (dawdler.reads === false) connection.stopReading();
       connection.send(dawdler.first);
       return { name, dawdler, connection };
@@ -72,19 +73,19 @@ test("with 500 of them connected others are answered, and all of them are let go
     for (const { dawdler, connection } of clients) if (dawdler.more) connection.send(dawdler.more);
   }, 500);
   try {
-    expect((await askSpawn(daemon, credential)).status).toBe(200);
-    expect((await ask(daemon, "/health")).status).toBe(200);
+    expect((await caller().spawn(credential, "local/child")).status).toBe(200);
+    expect((await caller().send("/health")).status).toBe(200);
     const ends = await Promise.all(clients.map(({ dawdler, connection }) => letGo(dawdler, connection)));
     ends.forEach((end, index) => {
       const { name, dawdler } = clients[index] as (typeof clients)[number];
       expect([name, end]).toEqual([name, dawdler.status]);
     });
-    expect((await askSpawn(daemon, credential)).status).toBe(200);
+    expect((await caller().spawn(credential, "local/child")).status).toBe(200);
   } finally {
     clearInterval(trickle);
     for (const { connection } of clients) connection.close();
   }
-}, 40_000);
+});
 
 /** Waits for the end of a connection; gives the status that came before it. */
 async function letGo(dawdler: Dawdler, connection: RawConnection): Promise<number | undefined> {

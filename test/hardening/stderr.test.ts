@@ -1,31 +1,25 @@
 /** Whatever stands behind stderr, the daemon answers, loses no line without saying so, and ends when it is told to. */
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { shared } from "../kit/shared.ts";
 import { fullPipe, type UnreadStream, unreadSocket, unreadTerminal } from "../kit/unread.ts";
 import { until } from "../kit/until.ts";
-import { ask, BINARY, createHome, type Home, registerRoot } from "./kit.ts";
 import { canForbidFfi, withoutFfi } from "./no-ffi.ts";
-import { createOrdinaryUser, type OrdinaryUser } from "./ordinary-user.ts";
+import { createOrdinaryUser } from "./ordinary-user.ts";
 import { type MuteDaemon, startMute } from "./mute.ts";
+import { sharedFamily } from "../kit/family.ts";
+import { compiledBinary } from "../kit/binary.ts";
 
 const isRoot = process.getuid?.() === 0;
 
-let home: Home;
-let stranger: OrdinaryUser;
-
-beforeAll(async () => {
-  home = await createHome();
-  stranger = createOrdinaryUser();
+const host = sharedFamily((family) => {
   // For the stranger to read.
-  chmodSync(home.path, 0o755);
+  chmodSync(family.home, 0o755);
 });
-afterAll(() => {
-  home.remove();
-  stranger.remove();
-});
+const stranger = shared((undo) => undo.adopt(createOrdinaryUser(), (user) => user.remove()));
 
 /** More lines than any of these takes unread, and fewer than the daemon holds. */
 const REGISTRATIONS = 1000;
@@ -38,7 +32,7 @@ interface Case {
   readonly skip?: boolean;
 }
 
-const asStranger = () => stranger.prefix;
+const asStranger = () => stranger().prefix;
 
 /** As a shell's own job, which is not the terminal's foreground; ends as the job does. */
 const IN_BACKGROUND = 'set -m; stty tostop; "$0" "$@" & trap "kill -TERM $!" TERM; wait $!; wait $!; exit $?';
@@ -77,35 +71,25 @@ const CASES: readonly Case[] = [
 
 describe("with stderr on", () => {
   for (const { what, open, prefix = () => [], skip = false } of CASES) {
-    test.skipIf(skip)(
-      `${what}, it answers, holds what is not read, and ends on SIGTERM`,
-      async () => {
-        using stream = open();
-        const daemon = await startMute(home, stream.fd, {
-          prefix: prefix(),
-          binary: prefix === asStranger ? stranger.binary : undefined,
-        });
-        try {
-          const ids = await registerMany(daemon, "first", REGISTRATIONS);
-          expect((await ask(daemon, "/health")).status).toBe(200);
-          let said = "";
-          await until("every line is read", () => {
-            said += stream.take();
-            return said.includes(`${ids.at(-1)} `) && said.endsWith("\n");
-          });
-          expect(registeredIn(said).sort()).toEqual(ids.sort());
-          // Full again, and nobody reads until after its end.
-          await registerMany(daemon, "late", REGISTRATIONS);
-          await end(daemon);
-          for (const line of stream.take().trimEnd().split("\n").slice(0, -1))
-            expect(line).toMatch(/ free=\d+$/);
-        } finally {
-          daemon.process.kill("SIGKILL");
-          await daemon.process.exited;
-        }
-      },
-      30_000,
-    );
+    test.skipIf(skip)(`${what}, it answers, holds what is not read, and ends on SIGTERM`, async () => {
+      using stream = open();
+      await using daemon = await startMute(host(), stream.fd, {
+        prefix: prefix(),
+        binary: prefix === asStranger ? stranger().binary : undefined,
+      });
+      const ids = await registerMany(daemon, "first", REGISTRATIONS);
+      expect((await daemon.caller.send("/health")).status).toBe(200);
+      let said = "";
+      await until("every line is read", () => {
+        said += stream.take();
+        return said.includes(`${ids.at(-1)} `) && said.endsWith("\n");
+      });
+      expect(registeredIn(said).sort()).toEqual(ids.sort());
+      // Full again, and nobody reads until after its end.
+      await registerMany(daemon, "late", REGISTRATIONS);
+      await end(daemon);
+      for (const line of stream.take().trimEnd().split("\n").slice(0, -1)) expect(line).toMatch(/ free=\d+$/);
+    });
   }
 });
 
@@ -113,7 +97,7 @@ describe("with stderr on", () => {
 async function registerMany(daemon: MuteDaemon, prefix: string, count: number): Promise<string[]> {
   const ids = Array.from({ length: count }, (_, index) => `ses_${prefix}_${index}`);
   for (let done = 0; done < count; done += 50) {
-    await Promise.all(ids.slice(done, done + 50).map((id) => registerRoot(daemon, id)));
+    await Promise.all(ids.slice(done, done + 50).map((id) => daemon.caller.credential(id, "local/parent")));
   }
   return ids;
 }
@@ -131,25 +115,22 @@ const WHOLE =
 
 test("what a reader that is too slow makes it drop is counted, and every other line is whole", async () => {
   using pipe = fullPipe();
-  const daemon = await startMute(home, pipe.fd);
-  try {
-    // More than it holds.
-    const ids = await registerMany(daemon, "many", 4000);
-    let said = "";
-    const dropped = () =>
-      [...said.matchAll(/event=log-lines-dropped count=(\d+)\n/g)].reduce(
-        (sum, [, count]) => sum + Number(count),
-        0,
-      );
-    await until("every line is written or counted", () => {
-      said += pipe.take();
-      return said.endsWith("\n") && registeredIn(said).length + dropped() === ids.length;
-    });
-    expect(dropped()).toBeGreaterThan(0);
-  } finally {
-    await end(daemon);
-  }
-}, 30_000);
+  await using daemon = await startMute(host(), pipe.fd);
+  // More than it holds.
+  const ids = await registerMany(daemon, "many", 4000);
+  let said = "";
+  const dropped = () =>
+    [...said.matchAll(/event=log-lines-dropped count=(\d+)\n/g)].reduce(
+      (sum, [, count]) => sum + Number(count),
+      0,
+    );
+  await until("every line is written or counted", () => {
+    said += pipe.take();
+    return said.endsWith("\n") && registeredIn(said).length + dropped() === ids.length;
+  });
+  expect(dropped()).toBeGreaterThan(0);
+  await end(daemon);
+});
 
 async function end({ process }: MuteDaemon): Promise<void> {
   process.kill("SIGTERM");
@@ -183,21 +164,17 @@ test.skipIf(!canMount)(
     if (!disk) throw new Error("nothing could be mounted");
     const path = join(disk.path, "log");
     const file = openSync(path, "a");
-    const daemon = await startMute(home, file);
-    try {
-      const ids = await registerMany(daemon, "disk", 1000);
-      expect(readFileSync(path, "utf8")).not.toContain(ids.at(-1) ?? "");
-      expect((await ask(daemon, "/health")).status).toBe(200);
-      disk.grow();
-      await until("every line is written", () => readFileSync(path, "utf8").includes(`${ids.at(-1)} `));
-      await until("the last line is whole", () => readFileSync(path, "utf8").endsWith("\n"));
-      expect(registeredIn(readFileSync(path, "utf8")).sort()).toEqual(ids.sort());
-    } finally {
-      await end(daemon);
-      closeSync(file);
-    }
+    await using daemon = await startMute(host(), file);
+    const ids = await registerMany(daemon, "disk", 1000);
+    expect(readFileSync(path, "utf8")).not.toContain(ids.at(-1) ?? "");
+    expect((await daemon.caller.send("/health")).status).toBe(200);
+    disk.grow();
+    await until("every line is written", () => readFileSync(path, "utf8").includes(`${ids.at(-1)} `));
+    await until("the last line is whole", () => readFileSync(path, "utf8").endsWith("\n"));
+    expect(registeredIn(readFileSync(path, "utf8")).sort()).toEqual(ids.sort());
+    await end(daemon);
+    closeSync(file);
   },
-  30_000,
 );
 
 for (const [what, redirection] of [
@@ -208,21 +185,27 @@ for (const [what, redirection] of [
   test.skipIf(process.platform !== "linux")(`a stderr that ${what} never stops it`, async () => {
     const piped = redirection.includes("|");
     const script = piped ? `"$0" "$@" ${redirection} & wait` : `exec "$0" "$@" ${redirection}`;
-    const daemon = await startMute(home, "ignore", { prefix: ["sh", "-c", script], detached: true });
-    try {
-      await registerMany(daemon, "x", 500);
-      expect((await ask(daemon, "/health")).status).toBe(200);
-    } finally {
-      // The shell, and the daemon it started: a group of their own.
-      process.kill(-daemon.process.pid, "SIGTERM");
-      // A pipeline's shell is ended by the signal itself.
-      expect([0, 143]).toContain(await daemon.process.exited);
-    }
+    await using daemon = await startMute(host(), "ignore", { prefix: ["sh", "-c", script], detached: true });
+    await registerMany(daemon, "x", 500);
+    expect((await daemon.caller.send("/health")).status).toBe(200);
+    // The shell, and the daemon it started.
+    process.kill(-daemon.process.pid, "SIGTERM");
+    // A pipeline's shell is ended by the signal itself.
+    expect([0, 143]).toContain(await daemon.process.exited);
+    await until("the daemon has gone too", () => !isGroupThere(daemon.process.pid));
   });
+}
+
+function isGroupThere(group: number): boolean {
+  try {
+    return process.kill(-group, 0);
+  } catch {
+    return false;
+  }
 }
 
 test("a fault of the start that cannot be written does not keep it from ending", async () => {
   using pipe = fullPipe();
-  const ended = Bun.spawn([BINARY, "--nope"], { env: {}, stdio: ["ignore", "ignore", pipe.fd] });
+  const ended = Bun.spawn([compiledBinary(), "--nope"], { env: {}, stdio: ["ignore", "ignore", pipe.fd] });
   expect(await ended.exited).toBe(1);
 });

@@ -2,35 +2,33 @@
 
 import { expect, test } from "bun:test";
 import { seeded, worstCase } from "../../bench/worst-manifests.ts";
-import { ask, askSpawn, registerRoot, sharedDaemon } from "./kit.ts";
+import { sharedFamily } from "../kit/family.ts";
+import { shared } from "../kit/shared.ts";
+import { until } from "../kit/until.ts";
+import { AROUND, besides } from "./besides.ts";
 
-const { home, daemon } = sharedDaemon();
+const host = sharedFamily();
+const daemon = shared(() => host().start());
 const random = seeded(20_261_130);
 
 test("while they are judged others are answered many times over, and the verdict is right", async () => {
+  const { caller } = daemon();
+  let sessions = 0;
   for (let round = 0; round < 2; round++) {
     const { what, parent, child } = worstCase(random);
-    await home.publish("local/parent", parent.replaceAll("local/subject", "local/child"));
-    await home.publish("local/child", child);
-    const credential = await registerRoot(daemon, `ses_${round}`);
-    let done = false;
-    const judged = askSpawn(daemon, credential).finally(() => {
-      done = true;
+    // Again from the start where a busy machine let nobody else ask in time.
+    await until("others are answered many times over", async () => {
+      await host().publishManifest("local/parent", parent.replaceAll("local/subject", "local/child"));
+      await host().publishManifest("local/child", child);
+      const credential = await caller.credential(`ses_${sessions++}`, "local/parent");
+      const { result, others } = await besides(caller, caller.spawn(credential, "local/child"));
+      const told = result.status === 200 ? result.json.name : result.json.error;
+      expect([what, told]).toEqual([
+        what,
+        expect.stringMatching(/^local\/child$|which its parent does not hold/),
+      ]);
+      expect((await caller.deregister(credential)).status).toBe(200);
+      return others > AROUND + 1;
     });
-    let meanwhile = 0;
-    while (!done) {
-      const { status } = await ask(daemon, "/health");
-      expect(status).toBe(200);
-      if (!done) meanwhile++;
-    }
-    const { status, body } = await judged;
-    const told = status === 200 ? body.name : body.error;
-    expect([what, told]).toEqual([
-      what,
-      expect.stringMatching(/^local\/child$|which its parent does not hold/),
-    ]);
-    expect(meanwhile).toBeGreaterThan(3);
-    const headers = { "x-murmur-spawn-credential": credential };
-    expect((await ask(daemon, "/deregister", { outcome: "complete" }, headers)).status).toBe(200);
   }
-}, 60_000);
+});

@@ -1,4 +1,4 @@
-/** Compiles a capsule's program as an author would (README, "A capsule that can be delegated to"). */
+/** Compiles a capsule's program as an author would (docs/runtime.md, "A capsule that can be delegated to"). */
 
 import { dirname } from "node:path";
 

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { encodeName, openDirectoryPath } from "../../src/runtime/posix.ts";
 import { type HeldDirectory, holdDirectory } from "../../src/runtime/tree/held.ts";
 import { removeTree } from "../../src/runtime/tree/remove.ts";
+import { until } from "./until.ts";
 
 export interface TestFolder {
   readonly path: string;
@@ -40,12 +41,21 @@ export function hold(path: string): HeldDirectory {
   return holdDirectory(path, opened.value);
 }
 
-/**
- * Descriptors that this process holds. What `spawnSync` opened lingers a while, so a count may fall by itself: a leak is a
- * count that has risen.
- */
+/** Descriptors that this process holds. */
 export function openFiles(): number {
   return readdirSync(process.platform === "linux" ? "/proc/self/fd" : "/dev/fd").length;
+}
+
+/**
+ * Waits until no more than so many are open. What a process, a thread or a stream had open is let go a moment after its
+ * end, so that a count right behind it says nothing: a leak is a count that stays.
+ */
+export function noMoreFilesThan(before: number): Promise<void> {
+  return until(`no more than ${before} descriptors are open`, () => {
+    if (openFiles() <= before) return true;
+    Bun.gc(true);
+    return false;
+  });
 }
 
 export const isRoot = process.geteuid?.() === 0;

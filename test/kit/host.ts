@@ -1,40 +1,63 @@
-/** A host of its own for one test: a HOME with a registry, and the compiled daemon on a free port. */
+/** A host of its own for one test: a HOME with a registry, the compiled daemon on a free port, and how it is asked. */
 
+import { compiledBinary } from "./binary.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DaemonProcess, startDaemonProcess } from "./daemon-process.ts";
 import { packCapsule, publishArchive } from "./publish.ts";
 
-export const EXECUTABLE = join(import.meta.dir, "..", "..", "dist", "mur-roost");
+/** Of every capsule that a test publishes without saying another. */
+export const VERSION = "0.1.0";
 
-export interface Host {
+export interface Host extends AsyncDisposable {
   readonly home: string;
   readonly registry: string;
-  /** Publishes a capsule at 0.1.0 unless told otherwise; `body` follows `name:` and `version:`. */
+  /** Publishes a capsule; `body` follows `name:` and `version:`. Gives the archive's hash. */
   publish(name: string, body?: string, version?: string): Promise<string>;
+  /** Publishes a capsule whose manifest is this, whatever it says. */
+  publishManifest(name: string, manifest: string): Promise<string>;
+  /** Publishes these bytes as an archive, whatever they are. */
+  publishBytes(name: string, archive: Uint8Array): string;
   /** Starts the compiled daemon on this host's registry. */
-  start(args?: readonly string[], env?: Readonly<Record<string, string>>): Promise<DaemonProcess>;
-  [Symbol.asyncDispose](): Promise<void>;
+  start(args?: readonly string[], options?: StartOptions): Promise<Daemon>;
 }
 
-export function createHost(): Host {
+export interface StartOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** Put before the executable: `strace`, `setpriv`, … */
+  readonly prefix?: readonly string[];
+  /** Another copy of it. */
+  readonly binary?: string;
+}
+
+/** A daemon that listens, and whoever asks it. */
+export interface Daemon extends DaemonProcess {
+  readonly caller: Caller;
+}
+
+/** `flags` are given to every daemon that it starts. Its end is theirs too. */
+export function createHost(flags: readonly string[] = []): Host {
   const home = mkdtempSync(join(tmpdir(), "mur-roost-test-"));
   const registry = join(home, ".murmur", "artifacts");
   const daemons: DaemonProcess[] = [];
   return {
     home,
     registry,
-    publish: (name, body, version = "0.1.0") => publishCapsule(registry, name, body, version),
-    async start(args = [], env = {}) {
+    publish: (name, body, version) => publishCapsule(registry, name, body, version),
+    publishManifest: async (name, manifest) =>
+      publishArchive(registry, name, VERSION, await packCapsule({ "murmur.yaml": manifest })),
+    publishBytes: (name, archive) => publishArchive(registry, name, VERSION, archive),
+    async start(args = [], { env = {}, prefix = [], binary = compiledBinary() } = {}) {
       const daemon = await startDaemonProcess({
-        command: [EXECUTABLE],
-        args: ["--port", "0", ...args],
+        command: [...prefix, binary],
+        args: ["--port", "0", ...flags, ...args],
         home,
         env,
+        cwd: home,
       });
       daemons.push(daemon);
-      return daemon;
+      return { ...daemon, caller: Caller.of(daemon) };
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(daemons.map((daemon) => daemon.kill("SIGKILL")));
@@ -47,7 +70,7 @@ export async function publishCapsule(
   registry: string,
   name: string,
   body = "",
-  version = "0.1.0",
+  version = VERSION,
 ): Promise<string> {
   const manifest = `name: ${name.slice(name.indexOf("/") + 1)}\nversion: ${version}\n${body}`;
   return publishArchive(registry, name, version, await packCapsule({ "murmur.yaml": manifest }));
@@ -72,8 +95,8 @@ export type Fetch = (path: string, init?: RequestInit) => Promise<Response>;
 export class Caller {
   constructor(readonly fetch: Fetch) {}
 
-  static of(daemon: DaemonProcess): Caller {
-    return new Caller((path, init) => fetch(`${daemon.url}${path}`, init));
+  static of({ port }: { readonly port: number }): Caller {
+    return new Caller((path, init) => fetch(`http://127.0.0.1:${port}${path}`, init));
   }
 
   async send(path: string, init?: RequestInit): Promise<Answer> {
@@ -90,12 +113,12 @@ export class Caller {
     });
   }
 
-  register(session_id: string, name: string, approval?: string, version = "0.1.0"): Promise<Answer> {
+  register(session_id: string, name: string, approval?: string, version = VERSION): Promise<Answer> {
     const headers = approval === undefined ? undefined : { "x-murmur-spawn-approval": approval };
     return this.post("/register", { session_id, name, version }, headers);
   }
 
-  spawn(credential: string, name: string, version = "0.1.0"): Promise<Answer> {
+  spawn(credential: string, name: string, version = VERSION): Promise<Answer> {
     return this.post("/spawn", { name, version }, { "x-murmur-spawn-credential": credential });
   }
 

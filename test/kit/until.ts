@@ -2,7 +2,7 @@
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  deadlineMs = 15_000,
+  deadlineMs = 60_000,
 ): Promise<void> {
   const end = performance.now() + deadlineMs;
   while (!(await holds())) {

@@ -11,7 +11,7 @@ import { run } from "../kit/consumer.ts";
 import { ROOT } from "../kit/documents.ts";
 import { createHost, spawns } from "../kit/host.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const scratch = mkdtempSync(join(realpathSync(tmpdir()), "mur-roost-client-"));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { parse as parsePlist } from "plist";
 import { readFlags } from "../../src/cli/flags.ts";
 import { documents, ROOT } from "../kit/documents.ts";
-import { EXECUTABLE } from "../kit/host.ts";
+import { compiledBinary } from "../kit/binary.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 /** What a compiled Bun program obeys before its first line. */
@@ -32,7 +32,7 @@ describe("the systemd unit", () => {
   test.skipIf(Bun.which("systemd-analyze") === null)("is accepted by systemd", () => {
     using home = scratchDirectory();
     mkdirSync(join(home.path, ".local/bin"), { recursive: true });
-    copyFileSync(EXECUTABLE, join(home.path, ".local/bin/mur-roost"));
+    copyFileSync(compiledBinary(), join(home.path, ".local/bin/mur-roost"));
     const verify = (path: string) => {
       const env = { PATH: process.env.PATH ?? "", HOME: home.path, XDG_RUNTIME_DIR: home.path };
       const { exitCode, stderr } = Bun.spawnSync(["systemd-analyze", "--user", "verify", path], { env });

@@ -47,6 +47,8 @@ describe("network entries", () => {
     "[::1",
     "[::g]",
     "999.1.1.1",
+    "\ufeffexample.com",
+    " https://example.com \ufeff",
     "a/b",
   ])("%p is unreadable", (entry) => {
     expect(parseNetworkRule(entry)).toBeUndefined();

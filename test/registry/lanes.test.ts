@@ -16,7 +16,7 @@ function held(log: string[], name: string) {
 
 describe("a lane", () => {
   test("reads so many at once, keeps so many waiting in their order, and refuses the rest", async () => {
-    const lane = new Lane({ atOnce: 2, waiting: 1, kept: 0 });
+    const lane = new Lane({ atOnce: 2, waiting: 1 });
     const log: string[] = [];
     const readings = ["a", "b", "c", "d"].map((name) => held(log, name));
     const results = readings.map(({ read }) => lane.run(read));
@@ -32,7 +32,7 @@ describe("a lane", () => {
   });
 
   test("begins no more in one turn than it reads at once, though they are done at once", async () => {
-    const lane = new Lane({ atOnce: 1, waiting: 9, kept: 0 });
+    const lane = new Lane({ atOnce: 1, waiting: 9 });
     const log: string[] = [];
     const done = ["a", "b", "c"].map((name) => lane.run(async () => void log.push(name)));
     for (const expected of ["a", "b", "c"]) {
@@ -43,7 +43,7 @@ describe("a lane", () => {
   });
 
   test("goes on after a reading that failed", async () => {
-    const lane = new Lane({ atOnce: 1, waiting: 1, kept: 0 });
+    const lane = new Lane({ atOnce: 1, waiting: 1 });
     const failed = lane.run(() => Promise.reject(new Error("no memory")));
     const next = lane.run(async () => "read");
     expect(failed).rejects.toThrow("no memory");

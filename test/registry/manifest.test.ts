@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { readManifest, readManifestInSlices } from "../../src/registry/manifest.ts";
+import { decodeManifest, readManifest, readManifestInSlices } from "../../src/registry/manifest.ts";
 import { LARGE_MANIFESTS } from "../../scripts/yaml-fuzz/large.ts";
 
 const HEAD = "name: a\nversion: 0.1.0\n";
@@ -48,6 +48,15 @@ describe("a manifest", () => {
     [
       `${HEAD}capabilities: {network: {unix_sockets: }}`,
       "capabilities.network.unix_sockets: must be true or false",
+    ],
+    // White space to one language, and text to another.
+    ...[`"\\uFEFF"`, `" \\N a"`, `"a\\x85"`, `"a \\uFEFF "`].map((scope): [string, string] => [
+      `${HEAD}capabilities: {filesystem: {scope: ${scope}}}`,
+      "capabilities.filesystem.scope: must not begin or end with U+FEFF or U+0085",
+    ]),
+    [
+      `${HEAD}artifacts: [{capabilities: {state: {store: "\\N"}}}]`,
+      "artifacts[0].capabilities.state.store: must not begin or end with U+FEFF or U+0085",
     ],
     [`${HEAD}capabilities: {filesystem: {scope: [a]}}`, "capabilities.filesystem.scope: must be a text"],
     [
@@ -111,6 +120,16 @@ describe("the largest manifests", () => {
     const fault = "a tab outside of comments, quotes and blocks of text";
     expect(readManifest(source)).toEqual({ ok: false, fault: expect.stringContaining(fault) });
     expect(await readManifestInSlices(source)).toEqual(readManifest(source));
+  });
+
+  test("have their artifacts looked at one by one, so that others may have their turn between two", () => {
+    const source = `${HEAD}artifacts: [{}, x]\n`;
+    const first = decodeManifest(source, (top) => {
+      const artifacts = top.blocks("artifacts");
+      return { where: artifacts.next().value?.where };
+    });
+    expect(first).toEqual({ ok: true, manifest: { where: "artifacts[0]" } });
+    expect(read(source)).toBe("artifacts[1]: must be a mapping");
   });
 
   test("let others have their turn", async () => {

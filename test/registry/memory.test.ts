@@ -1,34 +1,41 @@
 import { expect, test } from "bun:test";
 import { type Entry, Memory } from "../../src/registry/memory.ts";
 
-const entry = (resolution: string): Entry<string> => ({ state: "known", seen: [], resolution });
+const known = (bytes: number): Entry<string> => ({ state: "known", seen: [], resolution: "", bytes });
+const beingRead: Entry<string> = { state: "being read", seen: [], result: new Promise(() => {}) };
+/** The keys that are still there. */
+const keptOf = (memory: Memory<string>, keys: string) => [...keys].filter((key) => memory.get(key)).join("");
 
-test("so many are remembered, and the one that was kept longest ago is forgotten first", () => {
-  const memory = new Memory<string>(2);
-  const [one, two, three] = [entry("1"), entry("2"), entry("3")];
-  memory.keep("one", one);
-  memory.keep("two", two);
-  expect([memory.get("one"), memory.get("two")]).toEqual([one, two]);
-  memory.keep("one", one);
-  memory.keep("three", three);
-  expect(["one", "two", "three"].map((key) => memory.get(key))).toEqual([one, undefined, three]);
+test("as many bytes are remembered as there is room for, whatever was asked for last", () => {
+  const memory = new Memory<string>({ kept: 9, keptBytes: 10 });
+  for (const key of "abc") memory.keep(key, known(4));
+  expect(keptOf(memory, "abc")).toBe("bc");
+  memory.keep("d", known(10));
+  expect(keptOf(memory, "abcd")).toBe("d");
+  memory.keep("e", known(11));
+  expect(keptOf(memory, "abcde")).toBe("");
 });
 
-test("what is kept anew takes the place of what was known, and no other's", () => {
-  const memory = new Memory<string>(2);
-  for (const key of ["one", "two", "two", "two"]) memory.keep(key, entry(key));
-  const other = entry("other");
-  memory.keep("two", other);
-  expect(memory.get("one")).toEqual(entry("one"));
-  expect(memory.get("two")).toBe(other);
+test("what is kept anew, forgotten or only being read takes no room twice", () => {
+  const memory = new Memory<string>({ kept: 9, keptBytes: 10 });
+  const entry = known(5);
+  memory.keep("a", entry);
+  memory.keep("b", known(5));
+  for (let round = 0; round < 3; round++) memory.keep("a", entry);
+  memory.keep("c", beingRead);
+  expect(keptOf(memory, "abc")).toBe("abc");
+  memory.forget("b", entry);
+  expect(keptOf(memory, "abc")).toBe("abc");
+  memory.forget("a", entry);
+  memory.keep("d", known(5));
+  expect(keptOf(memory, "abcd")).toBe("bcd");
 });
 
-test("an entry is forgotten unless another has taken its place", () => {
-  const memory = new Memory<string>(2);
-  const [one, other] = [entry("1"), entry("1")];
-  memory.keep("key", one);
-  memory.forget("key", other);
-  expect(memory.get("key")).toBe(one);
-  memory.forget("key", one);
-  expect(memory.get("key")).toBeUndefined();
+test("no more entries are remembered than are allowed, those that were asked for last", () => {
+  const memory = new Memory<string>({ kept: 2, keptBytes: 10 });
+  for (const key of "abac") memory.keep(key, known(0));
+  expect(keptOf(memory, "abc")).toBe("ac");
+  const none = new Memory<string>({ kept: 0, keptBytes: 10 });
+  none.keep("a", known(0));
+  expect(keptOf(none, "a")).toBe("");
 });

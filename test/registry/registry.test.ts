@@ -13,7 +13,12 @@ import {
 import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ArtifactVersion } from "../../src/registry/artifact-name.ts";
-import { type Manifest, type ManifestReading, readManifest } from "../../src/registry/manifest.ts";
+import {
+  decodeManifest,
+  type Manifest,
+  type ManifestReading,
+  readManifest,
+} from "../../src/registry/manifest.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { publishCapsule } from "../kit/host.ts";
 import { nameOf } from "../kit/in-process.ts";
@@ -209,6 +214,36 @@ describe("the registry", () => {
       await registry.resolve(coordinates(name));
     }
     expect(reads).toBe(4);
+  });
+
+  test("remembers no failure of the host's, which is none of the artifact's", async () => {
+    await publishCapsule(path, "local/a");
+    let isShort = true;
+    const registry = new Registry({
+      path,
+      readManifest: (source) =>
+        decodeManifest(source, (top) => {
+          if (isShort) throw new RangeError("Out of memory");
+          return { name: top.requiredText("name") };
+        }),
+      lower: ({ name }) => name,
+      now: () => Date.now() + 1000,
+    });
+    const resolve = async () => registry.resolve(coordinates("local/a"));
+    await expect(resolve()).rejects.toThrow("Out of memory");
+    isShort = false;
+    expect(await resolve()).toMatchObject({ ok: true, artifact: { held: "a" } });
+  });
+
+  test("remembers large manifests as far as they have room together", async () => {
+    const filler = `# ${"x".repeat(200 * 1024)}\n`;
+    const names = Array.from({ length: 11 }, (_, index) => `local/large${index}`);
+    for (const name of names) await publishCapsule(path, name, filler);
+    const registry = create();
+    for (const name of [...names, ...names.slice(1), ...names.slice(0, 1)]) {
+      await registry.resolve(coordinates(name));
+    }
+    expect(reads).toBe(names.length + 1);
   });
 
   test("follows a link of the operator's", async () => {

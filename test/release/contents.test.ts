@@ -11,7 +11,7 @@ import { type Contents, noticesText } from "../../scripts/release/notices.ts";
 import { runtimeParts } from "../../scripts/release/runtime-parts.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const scratch = scratchDirectory();
 afterAll(() => scratch[Symbol.dispose]());

@@ -118,5 +118,5 @@ describe.each([
     // .env would have silenced it.
     expect(daemon.stderr()).toContain("event=register session=root capsule=local/large@0.1.0");
     expect(existsSync(mark)).toBe(false);
-  }, 30_000);
+  });
 });

@@ -64,7 +64,7 @@ describe("installing", () => {
     const installed = Bun.spawnSync([join(commands, "mur-roost"), "--version"]);
     expect(installed.stdout.toString()).toBe(`mur-roost ${VERSION}\n`);
     expect(readdirSync(commands)).toEqual(["mur-roost"]);
-  }, 30_000);
+  });
 
   /** What must be so after an installation that was refused. */
   function expectOldOne(commands: string): void {
@@ -80,7 +80,7 @@ describe("installing", () => {
     expect(complained).toBe(`install: ${FILE} does not have the checksum of checksums.txt\n`);
     expect(code).toBe(1);
     expectOldOne(commands);
-  }, 30_000);
+  });
 
   test("leaves the old one where the published binary does not start here", async () => {
     using scratch = scratchDirectory();
@@ -92,7 +92,7 @@ describe("installing", () => {
     expect(complained).toContain(`install: ${FILE} does not start on this machine\n`);
     expect(code).toBe(1);
     expectOldOne(commands);
-  }, 30_000);
+  });
 
   test.skipIf(!canHideProc)(
     "leaves the old one where there is no /proc, which the runtime cannot do without (skipped where it cannot be hidden)",
@@ -104,7 +104,6 @@ describe("installing", () => {
       expect(code).toBe(1);
       expectOldOne(commands);
     },
-    30_000,
   );
 
   test("leaves the old one where the binary is of another version than its name says", async () => {
@@ -115,5 +114,5 @@ describe("installing", () => {
     expect(complained).toBe(`install: ${misnamed} says that it is 'mur-roost ${VERSION}'\n`);
     expect(code).toBe(1);
     expectOldOne(commands);
-  }, 30_000);
+  });
 });

@@ -5,6 +5,7 @@ import { type Runner, runnersFor, smoke } from "../../scripts/release/smoke.ts";
 import { TARGETS } from "../../scripts/release/targets.ts";
 import { VERSION } from "../../src/version.ts";
 import { compiledBinary } from "../kit/binary.ts";
+import { until } from "../kit/until.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 const NATIVE: Runner = { name: "native", prefix: [], missing: undefined };
@@ -18,7 +19,7 @@ describe.skipIf(process.platform !== "linux")("starting a built binary", () => {
       ok: true,
       value: "--version, health check and SIGTERM",
     });
-  }, 60_000);
+  });
 
   /** A program that says the right version, and does this where it is to be a daemon. */
   function program(directory: string, script: string): string {
@@ -49,7 +50,7 @@ describe.skipIf(process.platform !== "linux")("starting a built binary", () => {
   test("fails where the version is another one", async () => {
     const outcome = await smoke(compiledBinary(), "9.9.9", NATIVE, never);
     expect(outcome).toEqual({ ok: false, fault: expect.stringContaining(`"mur-roost ${VERSION}\\n"`) });
-  }, 60_000);
+  });
 
   test("ends what it started when it is interrupted", async () => {
     using scratch = scratchDirectory();
@@ -60,7 +61,7 @@ describe.skipIf(process.platform !== "linux")("starting a built binary", () => {
       `echo $$ >"${started}.new"; mv "${started}.new" "${started}"; exec sleep 600`,
     );
     const running = smoke(path, VERSION, NATIVE, interruption.signal);
-    while (!existsSync(started)) await Bun.sleep(5);
+    await until("it has started", () => existsSync(started));
     interruption.abort("SIGINT");
     expect((await running).ok).toBe(false);
     expect(() => process.kill(Number(readFileSync(started, "utf8")), 0)).toThrow("ESRCH");

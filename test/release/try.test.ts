@@ -7,7 +7,7 @@ import { arch, platform } from "node:os";
 import { join } from "node:path";
 import { VERSION } from "../../src/version.ts";
 import { ROOT } from "../kit/documents.ts";
-import { EXECUTABLE } from "../kit/host.ts";
+import { compiledBinary } from "../kit/binary.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 function tryRelease(...args: string[]) {
@@ -29,13 +29,13 @@ test("a file that is not the one in checksums.txt is not even copied", () => {
   using release = scratchDirectory();
   const machine = arch() === "arm64" ? "aarch64" : "x86_64";
   const name = `mur-roost-${VERSION}-${platform()}-${machine}`;
-  const before = statSync(EXECUTABLE).ino;
+  const before = statSync(compiledBinary()).ino;
   writeFileSync(join(release.path, name), "changed");
-  const sum = createHash("sha256").update(readFileSync(EXECUTABLE)).digest("hex");
+  const sum = createHash("sha256").update(readFileSync(compiledBinary())).digest("hex");
   writeFileSync(join(release.path, "checksums.txt"), `${sum}  ${name}\n`);
   expect(tryRelease(release.path)).toEqual({
     exitCode: 1,
     told: `try.sh: ${name} is not the file that checksums.txt names\n`,
   });
-  expect(statSync(EXECUTABLE).ino).toBe(before);
+  expect(statSync(compiledBinary()).ino).toBe(before);
 });

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
 import { CHILD_FILE_BYTES, readChildFile } from "../../src/runtime/child-files.ts";
 import type { HeldDirectory } from "../../src/runtime/tree/held.ts";
-import { hold, openFiles, type TestFolder, testFolder } from "../kit/folders.ts";
+import { hold, noMoreFilesThan, openFiles, type TestFolder, testFolder } from "../kit/folders.ts";
 
 let folder: TestFolder;
 let held: HeldDirectory;
@@ -28,7 +28,7 @@ async function readAll(names: readonly string[], limit?: number) {
 async function refusalOf(names: readonly string[]) {
   const before = openFiles();
   const { read, content } = await readAll(names);
-  expect(openFiles()).toBeLessThanOrEqual(before);
+  await noMoreFilesThan(before);
   expect(content.length).toBe(0);
   return read.ok ? "it was read" : `${read.fault.kind}: ${read.fault.message}`;
 }

@@ -14,7 +14,7 @@ import {
 import { createSessionDirectories, type SessionDirectories } from "../../src/runtime/directories.ts";
 import { newId } from "../../src/runtime/identifiers.ts";
 import type { Result } from "../../src/runtime/result.ts";
-import { modeOf, openFiles, type TestFolder, testFolder } from "../kit/folders.ts";
+import { modeOf, noMoreFilesThan, openFiles, type TestFolder, testFolder } from "../kit/folders.ts";
 
 let folder: TestFolder;
 let home: string;
@@ -79,7 +79,7 @@ test("HOME and the work folder may be links: they are resolved first", () => {
   made.close();
 });
 
-test("beneath HOME a link is refused at every component, and nothing is made behind it", () => {
+test("beneath HOME a link is refused at every component, and nothing is made behind it", async () => {
   const elsewhere = folder.at("elsewhere");
   mkdirSync(elsewhere);
   const records = `.murmur/records${workdir}`;
@@ -90,13 +90,13 @@ test("beneath HOME a link is refused at every component, and nothing is made beh
     symlinkSync(elsewhere, at);
     const before = openFiles();
     expect(faultOf(create())).toContain(`${at} is a symbolic link or a file`);
-    expect(openFiles()).toBeLessThanOrEqual(before);
+    await noMoreFilesThan(before);
     expect(readdirSync(elsewhere)).toEqual([]);
     renameSync(`${home}/.murmur`, folder.at(`murmur-${planted.length}`));
   }
 });
 
-test("a file in the way, a session that is there already, and a home that is none are refused", () => {
+test("a file in the way, a session that is there already, and a home that is none are refused", async () => {
   mkdirSync(`${home}/.murmur`);
   writeFileSync(`${home}/.murmur/records`, "");
   expect(faultOf(create())).toContain(`${home}/.murmur/records is a symbolic link or a file`);
@@ -110,7 +110,7 @@ test("a file in the way, a session that is there already, and a home that is non
   expect(faultOf(create({ home: "relative" }))).toContain("HOME is not an absolute path");
   expect(faultOf(create({ home: folder.at("absent") }))).toContain("HOME, ");
   expect(faultOf(create({ workdir: folder.at("absent") }))).toContain("the work folder, ");
-  expect(openFiles()).toBeLessThanOrEqual(before);
+  await noMoreFilesThan(before);
 });
 
 test("each child has a work folder of its own", () => {
@@ -167,7 +167,7 @@ test("a child's folder is removed with all in it, whatever the modes, and no lin
   expect(readdirSync(`${made.records.path}/children`)).toEqual([]);
   expect(readFileSync(`${precious}/file`, "utf8")).toBe("kept");
   // The folder's own descriptor is let go.
-  expect(openFiles()).toBeLessThan(before);
+  await noMoreFilesThan(before - 1);
   expect(await child.remove()).toEqual({ ok: true, value: undefined });
   made.close();
 });
@@ -198,7 +198,7 @@ test("the runtime directory goes at the end, the records stay, and nothing is le
   expect((await made.removeRuntime()).ok).toBe(true);
   made.close();
   made.close();
-  expect(openFiles()).toBeLessThanOrEqual(before);
+  await noMoreFilesThan(before);
 });
 
 test("what another program keeps beside the runtime directory stays", async () => {

@@ -11,7 +11,7 @@ import { closeSession, openSession, type Session } from "../../src/runtime/sessi
 import { hold, testFolder } from "../kit/folders.ts";
 import { createWorld, type World } from "./world.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 async function open(world: World, signal?: AbortSignal) {
   const name = parseArtifactName("local/parent");

@@ -8,7 +8,7 @@ import { openPipe } from "../../src/runtime/posix/pipe.ts";
 import { manualClock } from "../kit/manual-clock.ts";
 
 // Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const source = join(import.meta.dir, "../../src/runtime");
 const closing: (() => void)[] = [];

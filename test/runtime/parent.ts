@@ -1,4 +1,3 @@
-import { setDefaultTimeout } from "bun:test";
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -59,17 +58,20 @@ export interface Manifests {
   readonly worker?: string;
 }
 
-/** One parent in one world for all tests of the file that calls this. */
+/** One world for all tests of the file that calls this; `more` is what they need besides. */
+export function sharedWorld(more?: (world: World) => unknown): () => World {
+  return shared(async (undo) => {
+    const world = undo.adopt(await createWorld(ROOMY), (made) => made.stop());
+    await more?.(world);
+    return world;
+  });
+}
+
+/** Such a world, and one parent in it. */
 export function sharedParent(manifests: Manifests = {}) {
-  // Processes start slowly on a machine that is busy with other things.
-  setDefaultTimeout(60_000);
-  return shared(
-    async () => {
-      const world = await createWorld(ROOMY);
-      return { world, parent: await openParent(world, await childBinary(), manifests) };
-    },
-    ({ world }) => world.stop(),
-  );
+  const world = sharedWorld();
+  const parent = shared(async () => openParent(world(), await childBinary(), manifests));
+  return { world, parent };
 }
 
 export async function openParent(

@@ -3,7 +3,7 @@ import { format, inspect } from "node:util";
 import { parseSecret, Secret } from "../../src/runtime/secret.ts";
 
 // Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const TOKEN = "msc1.eyJ2IjoxfQ.bWFj";
 const secret = new Secret(TOKEN);

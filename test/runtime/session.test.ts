@@ -9,12 +9,13 @@ import {
   openSession,
   type SessionOptions,
 } from "../../src/runtime/index.ts";
+import { leasePort } from "../kit/leased-port.ts";
 import { type RawServer, rawServer, reply } from "../kit/raw-server.ts";
 import { coordinates } from "./parent.ts";
 import { createWorld, type World } from "./world.ts";
 
 // Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 let world: World;
 let written = "";
@@ -184,8 +185,7 @@ describe("what refuses the launch", () => {
   test("no daemon to register at", async () => {
     const unset = await refusal({ environment: { MURMUR_ROOST_URL: undefined } });
     expect(unset).toBe("E-RUN-019: local/parent@0.1.0 could not register: MURMUR_ROOST_URL is not set");
-    const gone = await server(reply(200, "{}"));
-    await gone.close();
+    await using gone = await leasePort();
     const unreachable = await refusal({ environment: { MURMUR_ROOST_URL: gone.url } });
     expect(unreachable).toStartWith(
       `E-RUN-019: local/parent@0.1.0 could not register: mur-roost at ${gone.url}: `,

@@ -23,11 +23,13 @@ export const ROOMY = ["--max-concurrent", "100000", "--max-live-capsules", "1000
 
 /** `apart`: the daemon judges what is in a registry of its own, not in the store of the home. */
 export async function createWorld(flags: readonly string[] = [], { apart = false } = {}): Promise<World> {
-  const host = createHost();
+  await using undo = new AsyncDisposableStack();
+  const host = undo.use(createHost());
   const workdir = join(host.home, "project");
   mkdirSync(workdir);
   const registry = apart ? join(host.home, "judged") : host.registry;
   const daemon = await host.start(["--registry-path", registry, "--spawn-allow", "local/parent", ...flags]);
+  undo.move();
   return {
     home: host.home,
     registry,
@@ -37,7 +39,7 @@ export async function createWorld(flags: readonly string[] = [], { apart = false
     async publish(name, capabilities, store = host.registry) {
       await publishCapsule(store, name, `capabilities: {${capabilities}}\n`);
     },
-    stop: () => host[Symbol.asyncDispose](),
+    stop: async () => host[Symbol.asyncDispose](),
   };
 }
 
@@ -46,10 +48,21 @@ export function childBinary(): Promise<string> {
   return compiled(join(import.meta.dir, "child-program.ts"));
 }
 
-export { openFiles as openDescriptors } from "../kit/folders.ts";
+/** What only one test's processes have in their command line: a folder or a session of its own, or such a sleep. */
+const UNIQUE = /mur-roost-test-|ses_|dlg_|^sleep 1000\.\d{9,}$/;
 
-/** The processes whose command line holds `text`, and which are no zombies. */
+/** A sleep that no other process does: other files run the same programs beside this one. */
+export function uniqueSleep(): string {
+  return `sleep 1000.${String(process.pid).padStart(9, "0")}${Math.floor(Math.random() * 1e9)}`;
+}
+
+/**
+ * The processes whose command line holds `text`, and which are no zombies.
+ *
+ * @throws Error where others than the caller's own may hold it too
+ */
 export function processesOf(text: string): number[] {
+  if (!UNIQUE.test(text)) throw new Error(`not of one test alone: ${text}`);
   return (process.platform === "linux" ? fromProc() : fromPs())
     .filter(({ command }) => command.includes(text))
     .map(({ pid }) => pid);

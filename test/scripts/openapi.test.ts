@@ -5,7 +5,7 @@ import { schemaFaults } from "../kit/json-schema.ts";
 import { createWorld, type World } from "../runtime/world.ts";
 
 // Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 test("openapi.json is what the schemas say now (npm run openapi writes it)", async () => {
   expect(await Bun.file(OPENAPI_PATH).text()).toBe(await openApiText());

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { ROOT } from "../kit/documents.ts";
 import { Caller, createHost, type Host, publishCapsule, spawns } from "../kit/host.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 let host: Host;
 beforeAll(() => {

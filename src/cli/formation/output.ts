@@ -7,10 +7,10 @@ const CHUNK_CHARACTERS = 64 * 1024;
 /**
  * Writes each line with its line end.
  *
- * @returns the OS error, if there was one; a reader that went away is none
+ * @returns the OS error, if there was one; a reader that went away is no error
  */
 export async function writeAll(lines: Iterable<string>): Promise<string | undefined> {
-  // The stream tells of an error twice; the callback's is the one that is looked at.
+  // The stream reports an error twice; only the callback's is looked at.
   process.stdout.on("error", () => {});
   try {
     let chunk = "";

@@ -1,4 +1,4 @@
-/** How the ZIP reader sees an archive: once from its start to its end, but for what stands at its end and is needed first. */
+/** How the ZIP reader sees an archive: once from start to end, except for the part at its end that is needed first. */
 
 /**
  * The bytes of one archive. Whatever these methods give is vouched for by the hash of the whole.

@@ -10,7 +10,8 @@
 import type { ArchiveBytes } from "./archive-bytes.ts";
 import { ArchiveFault } from "./archive-fault.ts";
 import { type Directory, type Entry, entriesOf, readDirectory } from "./directory.ts";
-import { LOCAL_BYTES, type LocalHeader, takeLocalHeader } from "./local-header.ts";
+import { endsEntry, LONGEST_DESCRIPTOR } from "./data-descriptor.ts";
+import { describesSameData, LOCAL_BYTES, takeLocalHeader } from "./local-header.ts";
 import { checkManifestEntry, unpackManifest } from "./manifest-entry.ts";
 import { roleOf } from "./names.ts";
 
@@ -22,21 +23,24 @@ import { roleOf } from "./names.ts";
 export function* readArchivedManifest(archive: ArchiveBytes): Generator<void, Uint8Array> {
   const directory = yield* readDirectory(archive);
   const wanted = yield* findManifest(directory);
-  yield* takePrefix(archive, directory);
   let manifest: Uint8Array | undefined;
   let index = 0;
+  let before: Entry | undefined;
   for (const entry of entriesOf(directory)) {
-    const header = yield* takeHeaderOf(entry, archive, directory);
+    yield* takeUpTo(entry.offset, archive, before);
+    yield* takeHeaderOf(entry, archive, directory);
     const end = archive.position + entry.compressedSize;
     if (end > directory.start) throw new ArchiveFault(OVERLAPS);
     if (index++ === wanted) {
-      checkManifestEntry(entry, header);
+      checkManifestEntry(entry);
       manifest = unpackManifest(yield* archive.take(entry.compressedSize), entry);
     }
     yield* archive.skipTo(end);
+    before = entry;
     // Entries may be empty, and very many.
     yield;
   }
+  yield* takeUpTo(directory.start, archive, before);
   if (!manifest) throw new ArchiveFault(NO_MANIFEST);
   return manifest;
 }
@@ -47,9 +51,23 @@ const OVERLAPS = "one of its entries overlaps another part of it, or stands in a
 /** What may stand before the first entry: a line that starts a program, say, and nothing that a reader takes for an archive. */
 const MAX_PREFIX_BYTES = 4096;
 
-function* takePrefix(archive: ArchiveBytes, directory: Directory): Generator<void, void> {
-  const [first] = entriesOf(directory);
-  const length = first?.offset ?? 0;
+/**
+ * Moves to the next header. A reader that knows no directory goes from header to header, and would find an entry that is
+ * hidden between two others: nothing stands there but what belongs to the one before.
+ */
+function* takeUpTo(
+  position: number,
+  archive: ArchiveBytes,
+  before: Entry | undefined,
+): Generator<void, void> {
+  const length = position - archive.position;
+  if (length < 0) throw new ArchiveFault(OVERLAPS);
+  if (!before) return yield* takePrefix(archive, length);
+  const isOwn = length <= LONGEST_DESCRIPTOR && endsEntry(yield* archive.take(length), before);
+  if (!isOwn) throw new ArchiveFault("something else stands behind one of its entries");
+}
+
+function* takePrefix(archive: ArchiveBytes, length: number): Generator<void, void> {
   if (length > MAX_PREFIX_BYTES || (yield* archive.take(length)).includes("PK")) {
     throw new ArchiveFault("something else stands before its first entry");
   }
@@ -72,21 +90,13 @@ function* findManifest(directory: Directory): Generator<void, number> {
   return manifest;
 }
 
-/** Moves to the data of an entry, whose local header must give it the same name and place. */
-function* takeHeaderOf(
-  entry: Entry,
-  archive: ArchiveBytes,
-  directory: Directory,
-): Generator<void, LocalHeader> {
-  if (entry.offset < archive.position || entry.offset + LOCAL_BYTES > directory.start) {
-    throw new ArchiveFault(OVERLAPS);
-  }
-  yield* archive.skipTo(entry.offset);
+/** Moves to the data of an entry, whose local header must tell the same of it as the directory. */
+function* takeHeaderOf(entry: Entry, archive: ArchiveBytes, directory: Directory): Generator<void, void> {
+  if (entry.offset + LOCAL_BYTES > directory.start) throw new ArchiveFault(OVERLAPS);
   const header = yield* takeLocalHeader(archive);
   const role = roleOf(entry);
-  if (!header.name.equals(entry.name) || roleOf(header) !== role) {
+  if (!header.name.equals(entry.name) || roleOf(header) !== role || !describesSameData(header, entry)) {
     const which = role === "manifest" ? "its murmur.yaml" : "one of its entries";
     throw new ArchiveFault(`the local header of ${which} differs from the directory`);
   }
-  return header;
 }

@@ -13,7 +13,7 @@ const LOCAL_SIGNATURE = 0x04034b50;
 export const LOCAL_BYTES = 30;
 
 /** The sizes and the checksum follow the data: the archiver did not know them when it wrote the header. */
-const FLAG_DATA_DESCRIPTOR = 0x8;
+export const FLAG_DATA_DESCRIPTOR = 0x8;
 /** Encrypted, data descriptor, strongly encrypted: what decides how the data is read. */
 const FLAGS_OF_DATA = 0x1 | FLAG_DATA_DESCRIPTOR | 0x40;
 

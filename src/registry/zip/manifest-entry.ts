@@ -8,7 +8,6 @@
 import { MAX_MANIFEST_BYTES } from "../manifest.ts";
 import { ArchiveFault } from "./archive-fault.ts";
 import type { Entry } from "./directory.ts";
-import { describesSameData, type LocalHeader } from "./local-header.ts";
 
 /** Deflate adds a few bytes to what it cannot shrink; a stream longer than this was made to be long. */
 const MAX_COMPRESSED_BYTES = 2 * MAX_MANIFEST_BYTES;
@@ -23,7 +22,7 @@ const DEFLATED = 8;
 const TOO_LARGE = `its murmur.yaml is larger than ${MAX_MANIFEST_BYTES / 1024} KiB`;
 
 /** @throws ArchiveFault unless the data of the entry, of at most a few hundred KiB, can be read in one way */
-export function checkManifestEntry(entry: Entry, header: LocalHeader): void {
+export function checkManifestEntry(entry: Entry): void {
   if (!isFile(entry)) throw new ArchiveFault("its murmur.yaml is a directory or a link");
   if (entry.flags & ENCRYPTED) throw new ArchiveFault("its murmur.yaml is encrypted");
   if (entry.method !== STORED && entry.method !== DEFLATED) {
@@ -31,9 +30,6 @@ export function checkManifestEntry(entry: Entry, header: LocalHeader): void {
   }
   if (entry.uncompressedSize > MAX_MANIFEST_BYTES || entry.compressedSize > MAX_COMPRESSED_BYTES) {
     throw new ArchiveFault(TOO_LARGE);
-  }
-  if (!describesSameData(header, entry)) {
-    throw new ArchiveFault("the local header of its murmur.yaml differs from the directory");
   }
 }
 
@@ -46,7 +42,7 @@ export function unpackManifest(packed: Buffer, entry: Entry): Uint8Array {
   return text;
 }
 
-/** Whoever unpacks the archive makes of an entry what its attributes say, some whatever system they are said to be of. */
+/** Unpackers make of an entry what its attributes say, and some of them ignore which system the attributes are from. */
 function isFile({ externalAttributes }: Entry): boolean {
   const unixType = (externalAttributes >>> 16) & 0o170000;
   return UNIX_TYPES.includes(unixType) && (externalAttributes & DOS_DIRECTORY) === 0;
@@ -54,7 +50,7 @@ function isFile({ externalAttributes }: Entry): boolean {
 
 /** The limit holds while unpacking, whatever the header says. */
 function inflate(packed: Buffer): Uint8Array {
-  // Asked for here, because a start does without and it takes a part of each.
+  // Loaded here: it would slow down every start, and a start does not need it.
   const { inflateRawSync } = process.getBuiltinModule("node:zlib");
   let unpacked: InflateInfo;
   try {

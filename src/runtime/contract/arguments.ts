@@ -55,7 +55,7 @@ export interface RunArguments {
   readonly workdir: string;
   /** The approval is the one line of standard input. */
   readonly grantOnStdin: boolean;
-  /** The door's token may stand on the readiness line. */
+  /** The door's token may be on the readiness line. */
   readonly readinessTokens: boolean;
   /** The parent's account of the copy that the work folder started with. */
   readonly parentWorkdir: JsonObject | undefined;

@@ -1,4 +1,4 @@
-/** What stands in the environment of a runtime, of a child it starts, and of the commands either runs. */
+/** What is in the environment of a runtime, of a child it starts, and of the commands either runs. */
 
 import { fault, ok, type Result, type StartRefusal } from "../result.ts";
 import { formatSpawnerHandle, type SpawnerHandle } from "./spawner-handle.ts";
@@ -47,8 +47,9 @@ export function childEnvironment(known: ChildEnvironment): Record<string, string
   const put = (name: string, value: string | undefined) => {
     if (value !== undefined) environment[name] = value;
   };
+  const parentAllows = new Set(known.parentAllows);
   for (const name of known.childAllows) {
-    if (isRuntimes(name) || !known.parentAllows.includes(name)) continue;
+    if (isRuntimes(name) || !parentAllows.has(name)) continue;
     put(name, own(known.parent, name));
   }
   const runtimes: Record<RuntimeName, string | undefined> = {

@@ -64,7 +64,7 @@ export function parseReadiness(line: string, approval: Secret): Result<Readiness
   });
 }
 
-/** A shorter token stands in an id by chance. */
+/** A shorter token can be in an id by chance. */
 const TOLD_FROM_CHANCE = 16;
 
 function showsToken(id: string, tokens: readonly Secret[]): boolean {

@@ -106,7 +106,7 @@ function readReply({ status, body }: Extract<HttpExchange, { kind: "answered" }>
   const fields = parseJsonObject(body);
   const error = objectIn(fields?.error);
   const message = stringIn(error?.message);
-  // Whatever answers with such a status stands before the door: nothing reached it.
+  // Such a status comes from something in front of the door: the request did not reach it.
   if (status < 200 || status > 299) {
     const reason = `it answered with status ${status}`;
     return { kind: "failed", reason, ...(message !== undefined && { said: message }) };

@@ -14,7 +14,7 @@ export interface Arrival {
   /** Whether any came. */
   readonly any: () => boolean;
   next(): Promise<Next>;
-  /** The last hint was not one. */
+  /** The last hint was a false one: waits for the next. */
   again(): void;
 }
 

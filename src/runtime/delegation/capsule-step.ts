@@ -28,15 +28,15 @@ export interface CapsuleStep extends Coordinates {
 
 export type StepKind = "completed" | "timed_out" | "failed" | "refused" | "canceled";
 
-/** What a step came to. */
+/** The result of a step. */
 export interface StepOutcome {
   readonly kind: StepKind;
   /**
-   * The whole answer where it completed, 64 MiB at most; else why there is none. A refusal is the daemon's sentence,
+   * The whole answer if it completed, 64 MiB at most; otherwise why there is none. A refusal is the daemon's sentence,
    * byte for byte.
    */
   readonly text: string;
-  /** One line that names the capsule, what the step came to, and its bound in seconds. */
+  /** One line that names the capsule, the step's result, and its bound in seconds. */
   readonly sentence: string;
 }
 
@@ -65,7 +65,7 @@ export function runCapsuleStep(session: Session, step: CapsuleStep): Promise<Ste
   return startCapsuleStep(session, step).returned;
 }
 
-/** The same, for whoever waits for the end of the child as well. */
+/** The same, for callers that wait for the end of the child as well. */
 export function startCapsuleStep(session: Session, step: CapsuleStep): RunningStep {
   const { clock, environment, manifest } = session;
   const since = clock.elapsed();
@@ -110,7 +110,7 @@ function canceled({ name, version }: CapsuleStep): Ended {
   return { kind: "canceled", text: `${name}@${version} was ended: the delegating task was cancelled` };
 }
 
-/** What the work came to; a while after the step was cancelled it is left to end its child by itself. */
+/** The work's result. A while after the step was cancelled, the work is left to end its child by itself. */
 async function unlessCanceled(clock: Clock, step: CapsuleStep, work: Promise<Ended>): Promise<Ended> {
   const { signal } = step;
   const overdue = Promise.withResolvers<Ended>();

@@ -22,7 +22,7 @@ import {
 /** A delegating task waits this much longer for an outcome than its child is watched. */
 export const BACKSTOP_EXTRA_SECS = 30;
 
-/** A delegation that is over: its child has been reaped, its record stands. */
+/** A delegation that is over: its child has been reaped, and its record is final. */
 export interface ClosedDelegation {
   readonly identity: DelegationIdentity;
   readonly ended: Ended;
@@ -38,7 +38,7 @@ export interface Claim {
   received?: CompletionRecord;
 }
 
-/** What a delegation came to; its record stands where there can be one. */
+/** How a delegation ended; its record is final, if there can be one. */
 export interface Verdict {
   /** Its launcher ended it, for `reason`. */
   readonly terminated?: true;
@@ -143,8 +143,8 @@ async function report(watching: Watching, what: Reported, posted: boolean): Prom
 }
 
 /**
- * What the task is told, from the record as it stands now: without a readable one, only the reason. That its launcher
- * ended the child needs no record: the trace says so, for the very reason.
+ * What the task is told, from the record as it is now: without a readable one, only the reason. That its launcher
+ * ended the child needs no record: the trace says so, with that reason.
  */
 export async function reported(watching: Watching, verdict: Verdict): Promise<ClosedDelegation> {
   const { session, child, identity } = watching;

@@ -52,10 +52,10 @@ export function formatRecord(identity: DelegationIdentity, record: CompletionRec
 }
 
 /**
- * Reads the record of this very delegation. One that names another delegation or another session, or a status that is
- * none, is unreadable. A duration that is none is `durationMs`, the launcher's own measure.
+ * Reads the record of this delegation. One that names another delegation, another session or an unknown status is
+ * unreadable. In place of a duration that is not one comes `durationMs`, the launcher's own measure.
  *
- * @param secrets what none of its words may show
+ * @param secrets what its words must not show
  */
 export function parseRecord(
   text: string,

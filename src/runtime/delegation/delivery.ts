@@ -25,14 +25,14 @@ export interface TaskDelivery {
   readonly task: string;
   /** Gives up at once when it aborts. */
   readonly signal: AbortSignal;
-  /** Once it aborts the child has ended: the answer under way is waited for, and no further one. */
+  /** Aborts when the child has ended: the answer under way is still waited for, but nothing else is tried. */
   readonly gone?: AbortSignal;
 }
 
 /**
  * Delivers the task: accepted is a `result.task` with an id, whose state is not rejected. Only a transport error or an
- * answer that is not 2xx is tried again; the message keeps its id, so that a door that has it already makes no second
- * task of it.
+ * answer that is not 2xx is tried again; the message keeps its id, so that a door that has it already does not make
+ * a second task of it.
  *
  * @returns the id of the child's task; the fault is a phrase that follows "it did not accept its task: ", and what the
  *   child said of it, inside a fence

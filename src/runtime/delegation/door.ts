@@ -19,7 +19,7 @@ export interface Completion {
   readonly delegationId: string | undefined;
 }
 
-/** Where a delegation stands whose outcome was not received yet. */
+/** The state of a delegation whose outcome was not received yet. */
 type Open = { readonly state: "awaited"; readonly arrived: () => void } | { readonly state: "ending" };
 
 /**

@@ -19,7 +19,7 @@ const OPENING =
 
 /**
  * Breaks every fence marker, opening or closing, right after its `<`: in any case, and also where white space, invisible,
- * wide or accented characters stand in it, or letters of another script that are drawn alike. Removes nothing, and a
+ * wide or accented characters are in it, or letters of another script that look the same. Removes nothing, and a
  * second pass changes nothing.
  */
 export function neutralise(content: string): string {
@@ -33,8 +33,11 @@ export function neutralise(content: string): string {
 /** The marker's letters. Its hyphen and its slash are looked past, with whatever is drawn like them. */
 const LETTERS = "untrustedcontent";
 
-/** An invisible character as `printable` shows it: it is as little of the name as the character was. */
-const ESCAPED = /\\u[0-9a-fA-F]{4}/y;
+/**
+ * An invisible character as `printable` shows it: it is as little of the name as the character was. Not an opening: where
+ * many follow one another, each is looked at once and not from all of those before it.
+ */
+const ESCAPED = /\\u(?!003[cC])[0-9a-fA-F]{4}/y;
 
 /** Whether the text from `start` reads as the name of a marker; it is looked at up to the first character that does not. */
 function namesMarker(text: string, start: number, letters: (character: string) => string): boolean {
@@ -90,7 +93,7 @@ const ALIKE: Readonly<Record<string, string>> = {
   ᴜ: "u",
 };
 
-/** The plain small letters that a character is read as; none where it is looked past. */
+/** The plain small letters that a character is read as; an empty text if readers skip it. */
 function lettersOf(character: string): string {
   if (BLANK.test(character)) return "";
   const plain = character.normalize("NFKD").replace(ACCENTS, "").toLowerCase();

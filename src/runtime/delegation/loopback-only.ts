@@ -1,4 +1,4 @@
-/** What stands before every door that this library opens: the daemon's own guard. */
+/** The guard of every door that this library opens: the daemon's own. */
 
 import { whyForeign } from "../../guard.ts";
 

@@ -11,7 +11,7 @@ const RECORD = "completion.json";
 /** A longer file is no record, in bytes. */
 const MAX_RECORD_BYTES = 256 * 1024;
 
-/** The record in the directory, where there is a readable one of this delegation; none of its words shows a secret. */
+/** The record in the directory, if there is a readable one of this delegation. Its words show no secret. */
 export function readRecord(
   directory: Descriptor,
   identity: DelegationIdentity,

@@ -19,7 +19,7 @@ import { writeRecord } from "./record-file.ts";
 /** Tries to bring a report to the delegating task. */
 export type Post = (identity: DelegationIdentity, report: Report) => Promise<Delivery>;
 
-/** What is being reported, and where its record stands. */
+/** What is being reported, and where its record is. */
 export interface Reporting {
   readonly identity: DelegationIdentity;
   readonly report: Report;
@@ -52,7 +52,7 @@ export async function reportCompletion(reporting: Reporting): Promise<Delivery> 
   return delivery;
 }
 
-/** Nothing that an earlier post came to is kept; what somebody else's door answered is cut as a detail is. */
+/** Replaces the result of an earlier post. What another's door answered is cut as a detail is. */
 function record({ identity, records }: Reporting, report: Report, delivery: Delivery): Promise<Posix<void>> {
   const deliveryError = cutDetail(delivery.deliveryError);
   return writeRecord(records, identity, { ...report, ...delivery, deliveryError });

@@ -37,7 +37,7 @@ export interface Keeping {
   /** The parent's runtime directory. */
   readonly runtime: Descriptor;
   readonly delegationId: string;
-  /** What the answer must not show; it is otherwise whole. */
+  /** What the answer must not show. Nothing else is taken out of it. */
   readonly secrets: readonly Secret[];
 }
 

@@ -58,7 +58,7 @@ export interface TaskEnd {
 /** How a delegated capsule serves its task. */
 export interface ServeTaskOptions {
   readonly run: (task: ReceivedTask) => Promise<TaskEnd>;
-  /** Whoever calls the door must present it; it is told to the parent on the readiness line. */
+  /** Callers of the door must present it. The readiness line tells it to the parent. */
   readonly operatorToken?: Secret;
   /** Where this capsule delegates in turn. */
   readonly completions?: CompletionDoor;

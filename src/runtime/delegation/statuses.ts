@@ -14,15 +14,15 @@ export interface AlongsideWait {
 export type Emit = (status: string) => void;
 
 export interface Statuses {
-  /** Says that so many delegations are outstanding, or the other wait's; nothing where neither is. */
+  /** Says how many delegations are outstanding, or what the other wait says; nothing if there is neither. */
   waiting(outstanding: number): void;
-  /** Says that the task goes on with so many outcomes; whether there is anything to go on with. */
+  /** Says that the task goes on with so many outcomes. Returns whether there is anything to go on with. */
   continuing(outcomes: number): boolean;
   /** Settles once nothing else is outstanding. Never rejects. */
   readonly alongside: Promise<void>;
 }
 
-/** The functions of whoever embeds the task are called so that none of them can lose an outcome, or end the process. */
+/** The embedding program's functions are called in a way that none of them can lose an outcome or end the process. */
 export function createStatuses(
   emit: Emit,
   alongside: AlongsideWait | undefined,

@@ -1,4 +1,4 @@
-/** What the child of a plan's `capsule` step comes to: an agent's task followed over A2A, a script by its exit. */
+/** The result of a plan's `capsule` step: an agent's task followed over A2A, a script by its exit. */
 
 import type { ArtifactName, Coordinates } from "../../registry/artifact-name.ts";
 import type { DoorUrl } from "../addresses.ts";
@@ -19,10 +19,10 @@ import { CUT_MARK, decodeUtf8, wholeCharacters } from "./utf8.ts";
 import { EXIT_AFTER_COMPLETION_MS, recordOf } from "./watched-child.ts";
 
 const POLL_MS = 500;
-/** An answer over A2A may be as long as one in a file, with what stands around it. */
+/** An answer over A2A may be as long as one in a file, plus what is around it. */
 const MAX_TASK_BYTES = CHILD_FILE_BYTES + 1024 ** 2;
 
-/** What the child came to, while it runs or where it ended by itself. */
+/** How the child is doing, while it runs or after it ended by itself. */
 export type Seen =
   | {
       readonly kind: "completed";
@@ -32,7 +32,7 @@ export type Seen =
       readonly script?: true;
     }
   | { readonly kind: "timed_out"; readonly text: string }
-  /** `taskOver`: its task came to an end, which was not the one that was wanted. */
+  /** `taskOver`: its task ended, but did not complete. */
   | { readonly kind: "failed"; readonly text: string; readonly taskOver?: true }
   | { readonly kind: "canceled" };
 
@@ -195,7 +195,7 @@ async function seeScript(
   return { kind: "failed", text: `the run of ${what} failed, ${describeExit(status)}` };
 }
 
-/** The whole of a result file, none of the secrets in it; nothing where there is none that can be read. */
+/** The whole of a result file, without the secrets; nothing if there is no readable one. */
 export async function resultText(directory: HeldDirectory, secrets: readonly Secret[]): Promise<string> {
   const chunks: Uint8Array[] = [];
   const read = await readChildFile(directory, ["out", "result.txt"], {

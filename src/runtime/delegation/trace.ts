@@ -64,7 +64,7 @@ export type TraceEvent =
   | { readonly event: "task_canceled"; readonly task_id: string; readonly delegations: readonly string[] }
   | { readonly event: "spawner_ended" };
 
-/** Appends one event; `at_ms`, unix milliseconds, stands on every line. Never throws. */
+/** Appends one event; every line has `at_ms`, in unix milliseconds. Never throws. */
 export type Trace = (event: TraceEvent) => void;
 
 /** What a trace needs of its session. */
@@ -145,7 +145,7 @@ export function traceStart(session: TracedSession, child: LaunchedChild): void {
   });
 }
 
-/** A delegation, or a call that came to none, is over; `since` is when it was called, on the session's clock (`elapsed`). */
+/** A delegation, or a call that led to none, is over; `since` is when it was called, on the session's clock (`elapsed`). */
 export function traceClose(
   session: TracedSession & { readonly clock: { elapsed(): number } },
   asked: Coordinates & { readonly delegationId?: string; readonly sessionId?: string },
@@ -168,7 +168,7 @@ export function traceClose(
 /** The longest that is kept of a name that a model gave, in bytes. */
 const MAX_NAMED_BYTES = 256;
 
-/** A call that came to none: its arguments could not be read. What they name stands there as it was given. */
+/** A call that led to no delegation, because its arguments could not be read. What they name is written as it was given. */
 export function traceUnreadable(session: TracedSession, given: unknown, why: string): void {
   const fields = objectIn(given);
   const named = (value: unknown) => cutText(stringIn(value) ?? "", MAX_NAMED_BYTES);

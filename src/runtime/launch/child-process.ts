@@ -112,7 +112,7 @@ function serveProcess(pid: number, plan: StartPlan, [output = -1, errors = -1]: 
   };
 }
 
-/** Whoever embeds this library gave the function: that it fails does not keep the pipe from being read. */
+/** The function comes from the embedding program. If it fails, the pipe is still read. */
 function unbroken(write: (bytes: Uint8Array) => Promise<void>): (bytes: Uint8Array) => Promise<void> {
   return async (bytes) => {
     try {

@@ -2,7 +2,7 @@
  * The records directory of a child: where it must be, found and held.
  *
  * The parent knows it without being told: it follows from the home, the child's work folder, which is fresh, and the
- * session that the child goes by. What the child reports is compared with that and not gone by.
+ * child's session. What the child reports is only compared with that.
  */
 
 import { join, resolve } from "node:path";

@@ -1,4 +1,4 @@
-/** Why a launch came to nothing. */
+/** Why a launch failed. */
 
 import { printable } from "../../printable.ts";
 import type { LaunchFailureCause, LaunchOutcome, LaunchRequest } from "./outcome.ts";

@@ -18,8 +18,8 @@ import { type ExitStatus, exitStatusOf } from "./exit-status.ts";
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 100;
 /**
- * How long after it was seen to have exited, or was sent SIGKILL, a process may take to be reaped before whoever waits
- * goes on without.
+ * How long after it was seen to have exited, or was sent SIGKILL, a process may take to be reaped before those who
+ * wait go on without.
  */
 export const UNREAPED_MS = 1_000;
 
@@ -43,7 +43,7 @@ interface Watched {
   hasExited: boolean;
   readonly onExit: () => void;
   readonly onEnd: (status: ExitStatus) => void;
-  /** Somebody waits for it still. */
+  /** Somebody still waits for it. */
   awaited: boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
  * One launch: the daemon's approval, the artifact that was judged, a folder, a process, and its first line.
  *
- * Whatever goes wrong, whoever threw, nothing is left behind: a process that was started has been ended, the lifeline
+ * Whatever goes wrong or throws, nothing is left behind: a process that was started has been ended, the lifeline
  * is closed unless a process lives that nothing ends, and the child's folder is gone where no process was ever started
  * in it.
  */
@@ -73,7 +73,7 @@ async function askAndStart(session: RegisteredSession, asked: LaunchRequest): Pr
   }
 }
 
-/** Nothing of a manifest is used unless it stands in the very bytes that the daemon judged. */
+/** A manifest is used only if it is in the very bytes that the daemon judged. */
 async function judgedManifest(
   session: RegisteredSession,
   asked: LaunchRequest,

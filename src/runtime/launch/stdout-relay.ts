@@ -4,7 +4,7 @@ import { parseJsonObject } from "../json.ts";
 import { partialSecret, redactSaid } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
 
-/** A longer first line is none, in bytes. */
+/** A longer first line does not count as one, in bytes. */
 const MAX_FIRST_LINE = 256 * 1024;
 /** A further line is copied whole up to here, and in pieces beyond, in bytes. */
 const MAX_PENDING = 1024 * 1024;

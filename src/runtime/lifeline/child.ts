@@ -63,7 +63,7 @@ function whyNoReadEnd(descriptor: number): string | undefined {
   return isReadOnly(descriptor) ? undefined : "is not the read end of its pipe";
 }
 
-/** Where no thread can be had, this often is the descriptor looked at on the main one, in milliseconds. */
+/** Without a thread, the main one looks at the descriptor this often, in milliseconds. */
 const LOOK_MS = 20;
 
 function hold(descriptor: Descriptor): HeldLifeline {
@@ -84,7 +84,7 @@ function hold(descriptor: Descriptor): HeldLifeline {
     exitAfter(ms) {
       Atomics.store(bound, 0, ms);
       Atomics.notify(bound, 0);
-      // The main thread's best; one that is busy outlives its spawner for as long as that takes.
+      // The best that the main thread can do: a busy one outlives its spawner until it is done.
       void ended.then(() => {
         if (!threaded)
           setTimeout(() => Atomics.load(bound, 0) === ms && process.exit(TERMINATED_STATUS), ms).unref();

@@ -140,14 +140,14 @@ export function faultOf(number: number): Result<never, Errno> {
 
 const DONE: Posix<void> = ok(undefined);
 
-/** Of a call that returns less than 0 where it failed, and nothing of interest else. */
+/** For a call that returns less than 0 when it fails, and otherwise nothing that matters. */
 export function done(returned: number): Posix<void> {
   return returned < 0 ? lastFault() : DONE;
 }
 
 const EINTR = constants.errno.EINTR;
 
-/** Whether the last call was broken off by a signal, and is to be made again. */
+/** Whether a signal interrupted the last call, which must then be made again. */
 export function interrupted(): boolean {
   return read.i32(errnoAddress, 0) === EINTR;
 }

@@ -1,7 +1,7 @@
 /**
- * The session ids that a session's children go by: each its own. Records and result of a child are looked for under its
- * id, so one that goes by another's would have that session's files read and written as its own. An id is taken for as
- * long as this process runs: what a child that is gone left behind is still its own.
+ * The session ids of a session's children. Each child has its own. A child's records and result are looked for under its
+ * id, so a child with another's id would have that session's files read and written as its own. An id is taken for as long
+ * as this process runs: what a child left behind is still that child's.
  */
 
 import { fault, ok, type Result } from "../result.ts";

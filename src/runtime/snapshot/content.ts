@@ -20,7 +20,7 @@ import {
 } from "../posix.ts";
 import { fault, ok, type Result } from "../result.ts";
 
-/** Where a copy broke off: at its source, at its destination, or because it was to. */
+/** Why a copy stopped: a fault at its source, a fault at its destination, or because it was aborted. */
 export type ContentFault =
   | { readonly side: "source" | "destination"; readonly errno: Errno }
   | { readonly side: "abort" };

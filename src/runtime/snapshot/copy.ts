@@ -48,16 +48,16 @@ export interface CopyTask {
   readonly ownedNames: readonly string[];
 }
 
-/** Why a copy did not come to its end. */
+/** Why a copy was not finished. */
 export type CopyFault =
   | { readonly kind: "ceiling" }
   | { readonly kind: "aborted" }
-  /** What was to be done, as a participle, with which entry, and the error. */
+  /** What could not be done, as a participle, to which entry, and the error. */
   | { readonly kind: "failed"; readonly doing: Doing; readonly path: string; readonly errno: Errno };
 
 export type Doing = "opened" | "listed" | "made" | "written" | "filled" | "finished" | "removed";
 
-/** Told where the copy stands, at every step; `false` gives it up. */
+/** Told at every step how far the copy is; `false` gives it up. */
 export type Watch = (account: Account, bytesUnderWay: number) => boolean;
 
 /** A directory that is being copied; the folder itself has no name in it, and keeps what the copy has. */
@@ -221,7 +221,7 @@ function copyLink(copy: Copy, from: Descriptor, to: Descriptor, name: Name): Res
   let moved: Uint8Array | undefined;
   for (const path of fromPaths) moved ??= repoint(target.value, path, toPath);
   const made = makeLinkAt(moved ?? target.value, to, name);
-  // Moved into the copy, a target can be longer than any may be; the parent's own place is no substitute for it.
+  // Pointed into the copy, a target can become too long. The parent's own place must not be used instead.
   if (!made.ok && moved && made.fault === "ENAMETOOLONG") return skipped(copy, name, "unreadable");
   if (!made.ok) return failed(copy, "made", [name], made.fault);
   copy.account.symlinks++;

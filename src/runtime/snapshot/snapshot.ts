@@ -78,7 +78,7 @@ export async function snapshotWorkdir(
   }
 }
 
-/** Known by what they are: their names may be spelt otherwise, or be another's by the time the walk comes to them. */
+/** By identity, not by name: a name may be spelt differently, or name something else by the time the walk gets there. */
 function ownedDirectories({ source, destination, runtimeOwned }: SnapshotRequest): Posix<Set<string>> {
   const owned = new Set<string>();
   for (const { descriptor } of [destination, ...runtimeOwned]) {

@@ -20,7 +20,7 @@ export interface ThreadOrder {
   readonly abort: SharedArrayBuffer;
 }
 
-/** Where a copy stands. */
+/** How far a copy is. */
 export interface SnapshotProgress {
   readonly files: number;
   readonly dirs: number;
@@ -65,7 +65,7 @@ function run({ task, source, abort }: ThreadOrder): ThreadReport {
   return { kind: "fault", fault: copied.fault };
 }
 
-/** Half a copy is none; whoever removes the folder finds it empty, and has no work that takes long. */
+/** An unfinished copy is removed here, in the thread, so that removing its folder later takes no time. */
 function takeAway(directory: Descriptor): void {
   const removal = emptyDirectory(directory);
   while (!removal.next().done);

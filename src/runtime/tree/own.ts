@@ -61,7 +61,7 @@ function closeToOthers(directory: Descriptor): Result<void, Errno> {
   return closed ? ok(undefined) : setMode(directory, OWNER_ONLY);
 }
 
-/** A chain of `ownDirectory`: the last of `names`; only for it counts what `existing` says. */
+/** `ownDirectory` for each of `names` in turn; returns the last one. `existing` applies to the last one only. */
 export function ownDirectories(
   parent: HeldDirectory,
   names: readonly string[],

@@ -26,12 +26,12 @@ import { createDescent, type Descent } from "./descent.ts";
 export type Removal = Generator<void, Posix<void>>;
 
 const OWNER_ALL = 0o700;
-/** The errors of an entry that is no directory, or no longer. */
+/** The errors of an entry that is not a directory, or has gone. */
 const NO_DIRECTORY: readonly Errno[] = ["ENOTDIR", "ELOOP", "ENOENT"];
 /** A directory on the way was moved out of the tree. */
 const MOVED: Posix<never> = fault("ESTALE");
 
-/** Takes away an entry and, where it is a directory, everything in it. One that is not there is no error. */
+/** Removes an entry and, if it is a directory, everything in it. A missing entry is no error. */
 export function* removeTree(parent: Descriptor, name: Name): Removal {
   const directory = openWhateverItsMode(parent, name);
   if (!directory.ok) {

@@ -83,6 +83,19 @@ describe("a child's environment", () => {
     for (const name of absent) expect(Object.hasOwn(listed, name)).toBe(false);
   });
 
+  test("is put together as quickly where both manifests allow very many names", () => {
+    // Looked up in a list one by one, this takes minutes: more than the suite gives a test.
+    const names = Array.from({ length: 200_000 }, (_, index) => `N${index}`);
+    const last = names.at(-1) ?? "";
+    const environment = childEnvironment({
+      ...base,
+      parent: { ...parent, [last]: "1" },
+      parentAllows: names,
+      childAllows: names,
+    });
+    expect(environment[last]).toBe("1");
+  });
+
   test("leaves out what the parent does not hold", () => {
     const names = ["MISSING", "toString", "__proto__"];
     const listed = childEnvironment({

@@ -8,8 +8,8 @@ import { until } from "../../kit/until.ts";
 import { blocksOf, continued, started } from "./driving.ts";
 import { sharedHost } from "./shared-host.ts";
 
-const { host } = sharedHost();
-beforeEach(() => void host.trace());
+const host = sharedHost();
+beforeEach(() => void host().trace());
 
 /** One call of a member, until it is answered. */
 function memberCall(): AlongsideWait & { answer(): void } {
@@ -27,11 +27,14 @@ function memberCall(): AlongsideWait & { answer(): void } {
 }
 
 const finished = { kind: "finished", turnsLeft: 1 } as const;
-const continuations = () => host.trace().filter(({ event }) => event === "task_continued");
+const continuations = () =>
+  host()
+    .trace()
+    .filter(({ event }) => event === "task_continued");
 
 test("both are waited for together, their statuses joined, and one continuation tells of both", async () => {
-  const task = host.task();
-  const gates = ["first", "second"].map((name) => join(host.world.home, `gate-${name}`));
+  const task = host().task();
+  const gates = ["first", "second"].map((name) => join(host().world.home, `gate-${name}`));
   const children = await Promise.all(gates.map((gate) => started(task, `when:${gate}`)));
   const ids = children.map(({ delegation_id }) => delegation_id).sort();
   const member = memberCall();
@@ -67,7 +70,7 @@ test("both are waited for together, their statuses joined, and one continuation 
 });
 
 test("a call alone is waited for, and continues the task without a block", async () => {
-  const task = host.task();
+  const task = host().task();
   const member = memberCall();
   const said: string[] = [];
   const settling = task.settle(finished, (status) => said.push(status), member);

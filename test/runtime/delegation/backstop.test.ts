@@ -1,33 +1,26 @@
 /** Children that do not go: one that has reported, and one that nothing ends. */
 
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../../kit/until.ts";
 import { processesOf } from "../world.ts";
 import { blocksOf, continued, misdeed, recordOf, recordsOf, started } from "./driving.ts";
-import { type Host, openHost } from "./host.ts";
+import { sharedHost } from "./shared-host.ts";
 import { canTrace, trace } from "./tracer.ts";
-
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
 
 const tracing = await canTrace();
 /** `lifecycle.delegation_deadline_secs` where nothing is said. */
 const WATCH_MS = 600_000;
 
-let host: Host;
-beforeAll(async () => {
-  host = await openHost();
-});
-afterAll(() => host.stop());
-beforeEach(() => void host.trace());
+const host = sharedHost();
+beforeEach(() => void host().trace());
 
 const leavings = ["stay", "spoil"] as const;
 test.each(leavings)(
   "one that has reported and does not go (%s) is ended, and keeps its answer",
   async (lastly) => {
-    const { clock, task } = host.clocked();
+    const { clock, task } = host().clocked();
     const child = await started(
       task,
       misdeed({
@@ -39,16 +32,16 @@ test.each(leavings)(
       }),
     );
     const settling = continued(task);
-    await until("it has reported", () => host.written().includes(`reported, to ${lastly}\n`));
+    await until("it has reported", () => host().written().includes(`reported, to ${lastly}\n`));
     // Its time to go by itself, and the time of its end.
     await clock.advance(5_000);
-    const record = join(recordsOf(host.world.home, child), "completion.json");
+    const record = join(recordsOf(host().world.home, child), "completion.json");
     const spoilt = () => readFileSync(record, "utf8") === "spoilt";
     if (lastly === "spoil") await until("it has spoilt its record", spoilt);
     await clock.advance(5_000);
     const [block] = blocksOf((await settling).text);
     expect(block).toMatchObject({ status: "ok", body: expect.stringContaining("\nresult:\nan answer") });
-    expect(recordOf(host.world.home, child)).toMatchObject({ status: "ok", delivered: true });
+    expect(recordOf(host().world.home, child)).toMatchObject({ status: "ok", delivered: true });
     expect(processesOf(child.child_workdir)).toEqual([]);
   },
 );
@@ -56,7 +49,7 @@ test.each(leavings)(
 test.skipIf(!tracing)(
   "one that cannot be reaped is closed a second after SIGKILL, for its own reason",
   async () => {
-    const { clock, task } = host.clocked();
+    const { clock, task } = host().clocked();
     const child = await started(task, "traceable");
     const [pid = 0] = processesOf(child.child_workdir);
     const tracer = await trace(pid);
@@ -80,30 +73,36 @@ test.skipIf(!tracing)(
         `\ndetail: ${reason}\n  exit status: unknown, pid ${pid} could not be reaped`,
       ),
     });
-    expect(recordOf(host.world.home, child)).toMatchObject({ status: "terminated", reported_by: "launcher" });
-    const closed = () => host.trace().filter(({ event }) => event === "delegation");
+    expect(recordOf(host().world.home, child)).toMatchObject({
+      status: "terminated",
+      reported_by: "launcher",
+    });
+    const closed = () =>
+      host()
+        .trace()
+        .filter(({ event }) => event === "delegation");
     expect(closed()).toMatchObject([{ outcome: "terminated", reason }]);
-    expect(host.written()).toContain(`pid ${pid} could not be reaped`);
+    expect(host().written()).toContain(`pid ${pid} could not be reaped`);
     // Its end at last is no second one.
     await tracer.end();
     await until("every timer is gone", () => clock.waiting() === 0);
     expect(closed()).toEqual([]);
-    expect(recordOf(host.world.home, child)).toMatchObject({ status: "terminated", delivered: true });
+    expect(recordOf(host().world.home, child)).toMatchObject({ status: "terminated", delivered: true });
   },
 );
 
 test.skipIf(!tracing)("one that has reported, and that not even SIGKILL ends, keeps its answer", async () => {
-  const { clock, task } = host.clocked();
+  const { clock, task } = host().clocked();
   const answer = { kind: "file", text: "an answer" } as const;
   const child = await started(task, misdeed({ result: answer, record: { delivered: true }, lastly: "stay" }));
-  const record = join(recordsOf(host.world.home, child), "completion.json");
+  const record = join(recordsOf(host().world.home, child), "completion.json");
   await until("it has reported", () => existsSync(record));
   const [pid] = processesOf(child.child_workdir);
   const tracer = await trace(pid ?? 0);
   expect(tracer.held).toBe(true);
   const left = readFileSync(record, "utf8");
-  host.door.receive({
-    addressedSession: host.session.id,
+  host().door.receive({
+    addressedSession: host().session.id,
     method: "SendMessage",
     delegationId: child.delegation_id,
   });
@@ -115,6 +114,8 @@ test.skipIf(!tracing)("one that has reported, and that not even SIGKILL ends, ke
   await tracer.end();
   await until("every timer is gone", () => clock.waiting() === 0);
   expect(readFileSync(record, "utf8")).toBe(left);
-  const closed = host.trace().filter(({ event }) => event === "delegation");
+  const closed = host()
+    .trace()
+    .filter(({ event }) => event === "delegation");
   expect(closed).toMatchObject([{ delegation_id: child.delegation_id, outcome: "ok", reason: null }]);
 });

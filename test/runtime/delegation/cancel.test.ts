@@ -1,39 +1,29 @@
 /** A delegation that is cancelled: at whatever point, it is answered once, closed once, and nothing of it is left. */
 
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCapsuleStep } from "../../../src/runtime/delegation/capsule-step.ts";
-import type { DelegateTaskResult, Settlement } from "../../../src/runtime/index.ts";
+import type { DelegateTaskResult, DelegatingSession, Settlement } from "../../../src/runtime/index.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { rawServer } from "../../kit/raw-server.ts";
+import { shared } from "../../kit/shared.ts";
 import { until } from "../../kit/until.ts";
 import { atEachMoment, observed, type Run, watchedSession } from "../observed.ts";
 import { coordinates } from "../parent.ts";
-import { openDescriptors, processesOf } from "../world.ts";
-import { type Host, openHost } from "./host.ts";
+import { processesOf } from "../world.ts";
+import { sharedHost } from "./shared-host.ts";
 import { PRELUDE, records, STAY, says, writeChild } from "./shell-child.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let host: Host;
+const host = sharedHost();
 /** The door of the children that are shell scripts, which this process serves for them. */
-let door: ReturnType<typeof Bun.serve>;
-beforeAll(async () => {
-  host = await openHost();
-  door = Bun.serve({
-    hostname: "127.0.0.1",
-    port: 0,
-    fetch: async (request) => answer(await request.text()),
-  });
-});
-afterAll(async () => {
-  await door.stop(true);
-  await host.stop();
+const door = shared((undo) => {
+  const fetch = async (request: Request) => answer(await request.text());
+  return undo.adopt(Bun.serve({ hostname: "127.0.0.1", port: 0, fetch }), (server) => server.stop(true));
 });
 beforeEach(() => {
-  if (existsSync(join(host.session.directories.records.path, "trace.jsonl"))) host.trace();
+  if (existsSync(join(host().session.directories.records.path, "trace.jsonl"))) host().trace();
 });
 
 function answer(request: string): Response {
@@ -46,44 +36,44 @@ function answer(request: string): Response {
 /** The session, its children scripts that answer once the file `go-<delegation id>` is in the home. */
 function withShellChild() {
   const binary = writeChild(
-    host.world.home,
+    host().world.home,
     "answers",
     ...PRELUDE,
-    says(`127.0.0.1:${door.port}`),
+    says(`127.0.0.1:${door().port}`),
     'until [ -e "$HOME/go" ]; do sleep 0.02; done',
     'printf "an answer" > "$records/out/result.txt"',
     records("ok"),
   );
-  return { ...host.session, environment: { ...host.session.environment, MURMUR_MUR_BINARY: binary } };
+  return { ...host().session, environment: { ...host().session.environment, MURMUR_MUR_BINARY: binary } };
 }
 
 const liveChildren = async () => {
-  const status = await host.session.registration.client.status(host.session.id);
+  const status = await host().session.registration.client.status(host().session.id);
   if (status.kind !== "granted") throw new Error(JSON.stringify(status));
   return status.value.live_children;
 };
 
 /** What there was before a run, and what its trace says afterwards. */
 async function standing() {
-  return { descriptors: openDescriptors(), slots: await liveChildren() };
+  return { descriptors: openFiles(), slots: await liveChildren() };
 }
 
 /** The trace of one delegation, and the record that it points to; none of its processes, descriptors and slots is left. */
 async function closedOnce(before: Awaited<ReturnType<typeof standing>>) {
-  const trace = host.trace();
+  const trace = host().trace();
   const [start, ...moreStarts] = trace.filter(({ event }) => event === "delegation_start");
   const [close, ...moreCloses] = trace.filter(({ event }) => event === "delegation");
   if (!close) throw new Error("it was not closed");
   expect([...moreStarts, ...moreCloses]).toEqual([]);
   // What a shell script had just started to start something has its command line for a moment more.
-  await until("every process is gone", () => processesOf(host.session.id).length === 0);
-  await until("every descriptor is closed", () => openDescriptors() <= before.descriptors);
+  await until("every process is gone", () => processesOf(host().session.id).length === 0);
+  await noMoreFilesThan(before.descriptors);
   // A reservation that no child came to redeem lasts a minute; of a child that was ready nothing is left.
   const slots = (await liveChildren()) - before.slots;
   const shell = start && String(start.child_workdir);
   const session = String(start?.child_session_id);
   const places = ["shell", String(shell)].map((path) =>
-    join(host.world.home, ".murmur/records", path, session, "completion.json"),
+    join(host().world.home, ".murmur/records", path, session, "completion.json"),
   );
   const path = places.find((place) => existsSync(place));
   const record = path === undefined ? undefined : JSON.parse(readFileSync(path, "utf8"));
@@ -100,13 +90,13 @@ interface Played {
 /** One delegation of one task from its call to its close. */
 async function play(
   { touched, arm }: Run,
-  session: typeof host.session,
+  session: DelegatingSession,
   by: "cancel" | "signal",
 ): Promise<Played> {
-  const go = join(host.world.home, "go");
-  const task = host.task({
+  const go = join(host().world.home, "go");
+  const task = host().task({
     session: watchedSession(session, touched),
-    door: observed(host.door, touched, "door."),
+    door: observed(host().door, touched, "door."),
   });
   const giveUp = new AbortController();
   let canceling: ReturnType<typeof task.cancel> | undefined;
@@ -137,8 +127,8 @@ function agrees(played: Played, closed: Awaited<ReturnType<typeof closedOnce>>) 
   expect(fields.delegation_id).toBe(id ?? "");
   expect(fields.session_id).toBe(close.child_session_id ?? "");
   expect(start?.child_session_id ?? null).toBe(close.child_session_id as null);
-  const received = host.door.receive({
-    addressedSession: host.session.id,
+  const received = host().door.receive({
+    addressedSession: host().session.id,
     method: "SendMessage",
     delegationId: String(id),
   });
@@ -162,23 +152,23 @@ function agrees(played: Played, closed: Awaited<ReturnType<typeof closedOnce>>) 
 
 describe("at each moment", () => {
   // A real worker is ready, deregisters and posts by itself; a shell script costs a tenth of it.
-  test.each<[string, () => typeof host.session, number]>([
+  test.each<[string, () => DelegatingSession, number]>([
     ["its child a script", withShellChild, 1],
-    ["its child a real worker", () => host.session, 5],
+    ["its child a real worker", () => host().session, 5],
   ])("of a call and its wait the task is cancelled, %s", async (_, open, stride) => {
     const session = open();
     await play({ touched: () => {}, arm: () => {} }, session, "cancel");
-    host.trace();
+    host().trace();
     const came: string[] = [];
     const moments = await atEachMoment(
       async (run) => {
         const before = await standing();
         const played = await play(run, session, "cancel");
-        if (session === host.session) expect(processesOf(session.id)).toEqual([]);
+        if (session === host().session) expect(processesOf(session.id)).toEqual([]);
         const closed = await closedOnce(before);
         agrees(played, closed);
         // Of a worker that was ready no slot is left, and of another its reservation, which lasts a minute.
-        expect(closed.slots).toBeLessThanOrEqual(closed.start && session === host.session ? 0 : 1);
+        expect(closed.slots).toBeLessThanOrEqual(closed.start && session === host().session ? 0 : 1);
         came.push(String(closed.close.outcome));
       },
       { stride },
@@ -246,10 +236,17 @@ describe("while its child", () => {
     lines: readonly string[],
     more: Readonly<Record<string, string>> = {},
   ) {
-    const binary = writeChild(host.world.home, "held", ...PRELUDE, ...lines, says(`127.0.0.1:${port}`), STAY);
-    const environment = { ...host.session.environment, MURMUR_MUR_BINARY: binary, ...more };
+    const binary = writeChild(
+      host().world.home,
+      "held",
+      ...PRELUDE,
+      ...lines,
+      says(`127.0.0.1:${port}`),
+      STAY,
+    );
+    const environment = { ...host().session.environment, MURMUR_MUR_BINARY: binary, ...more };
     const clock = manualClock(Date.now());
-    return { clock, session: { ...host.session, environment, clock } };
+    return { clock, session: { ...host().session, environment, clock } };
   }
 
   test.each(["call", "step"])("does not answer to its task, nothing of a %s is waited for", async (kind) => {
@@ -257,7 +254,7 @@ describe("while its child", () => {
     const held = await rawServer(() => {});
     const { clock, session } = onManualClock(held.port, []);
     const giveUp = new AbortController();
-    const task = host.task({ session });
+    const task = host().task({ session });
     const step = { ...coordinates("local/worker"), task: "x", contextId: "ctx_1", signal: giveUp.signal };
     const running = kind === "call" ? task.call(call) : runCapsuleStep(session, step);
     await until("its task is on the way", () => held.received().includes("SendMessage"));
@@ -274,8 +271,8 @@ describe("while its child", () => {
   test("is being ended at its deadline, it is ended once, and keeps that reason", async () => {
     const before = await standing();
     const bound = { MURMUR_DELEGATION_TIMEOUT_SECS: "7" };
-    const { clock, session } = onManualClock(door.port ?? 0, ["trap '' TERM"], bound);
-    const task = host.task({ session });
+    const { clock, session } = onManualClock(door().port ?? 0, ["trap '' TERM"], bound);
+    const task = host().task({ session });
     expect((await task.call(call)).kind).toBe("started");
     const settling = task.settle({ kind: "finished", turnsLeft: 1 }, () => {});
     await clock.advance(7_000);
@@ -300,7 +297,7 @@ describe("while its child", () => {
 });
 
 test("a task that was cancelled waits for nothing, whatever else it has handed off", async () => {
-  const task = host.task();
+  const task = host().task();
   expect(await task.cancel()).toEqual({ delegations: [] });
   const never = {
     waiting: () => "waiting",

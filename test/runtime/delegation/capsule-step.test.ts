@@ -3,17 +3,18 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCapsuleStep } from "../../../src/runtime/delegation/capsule-step.ts";
 import type { RegisteredSession } from "../../../src/runtime/index.ts";
+import { openFiles } from "../../kit/folders.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { rawServer, reply } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { processesOf } from "../world.ts";
 import { sharedHost } from "./shared-host.ts";
 import { PRELUDE, records, STAY, says, writeChild } from "./shell-child.ts";
 
-const { host } = sharedHost();
+const host = sharedHost();
 beforeEach(() => {
-  if (existsSync(join(host.session.directories.records.path, "trace.jsonl"))) host.trace();
+  if (existsSync(join(host().session.directories.records.path, "trace.jsonl"))) host().trace();
 });
 
 const WORKER = "local/worker@0.1.0";
@@ -23,24 +24,24 @@ const step = (task: string, signal = new AbortController().signal) => ({
   contextId: "ctx_1",
   signal,
 });
-const left = () => processesOf(host.session.directories.records.path);
+const left = () => processesOf(host().session.directories.records.path);
 
 /** The session, its children a script of these lines. */
 function withChild(name: string, ...lines: readonly string[]): RegisteredSession {
-  return with_({ MURMUR_MUR_BINARY: writeChild(host.world.home, name, ...PRELUDE, ...lines) });
+  return with_({ MURMUR_MUR_BINARY: writeChild(host().world.home, name, ...PRELUDE, ...lines) });
 }
 
 function with_(environment: Readonly<Record<string, string>>): RegisteredSession {
-  return { ...host.session, environment: { ...host.session.environment, ...environment } };
+  return { ...host().session, environment: { ...host().session.environment, ...environment } };
 }
 
 /** The one child of the step that ran last, from the trace. */
 function traced() {
-  const [start, close, ...more] = host.trace();
+  const [start, close, ...more] = host().trace();
   expect(more).toEqual([]);
   expect(start?.event).toBe("delegation_start");
   const session = String(start?.child_session_id);
-  const place = (path: string) => join(host.world.home, ".murmur", "records", path, session);
+  const place = (path: string) => join(host().world.home, ".murmur", "records", path, session);
   const shell = place("shell");
   const directory = existsSync(shell) ? shell : place(String(start?.child_workdir));
   const record = join(directory, "completion.json");
@@ -53,14 +54,14 @@ function traced() {
 }
 
 const liveChildren = async () => {
-  const answer = await host.session.registration.client.status(host.session.id);
+  const answer = await host().session.registration.client.status(host().session.id);
   return answer.kind === "granted" ? answer.value.live_children : answer;
 };
 
 describe("a step that completes", () => {
   test("gives the child's answer; its child has gone, retired, and kept its own record", async () => {
     const before = await liveChildren();
-    expect(await runCapsuleStep(host.session, step("say:an answer"))).toEqual({
+    expect(await runCapsuleStep(host().session, step("say:an answer"))).toEqual({
       kind: "completed",
       text: "an answer",
       sentence: `capsule step ${WORKER} (bound: 600s) completed`,
@@ -69,7 +70,7 @@ describe("a step that completes", () => {
     expect(await liveChildren()).toEqual(before);
     const { close, session, record } = traced();
     expect(close).toMatchObject({ event: "delegation", outcome: "completed", reason: null });
-    expect(await host.session.registration.client.status(session)).toMatchObject({
+    expect(await host().session.registration.client.status(session)).toMatchObject({
       value: { status: "complete" },
     });
     // It was given nobody to report to.
@@ -78,21 +79,21 @@ describe("a step that completes", () => {
   });
 
   test.each([70_000, 10_000_000])("gives the whole of an answer of %i bytes", async (size) => {
-    const { kind, text } = await runCapsuleStep(host.session, step(`bytes:${size}`));
+    const { kind, text } = await runCapsuleStep(host().session, step(`bytes:${size}`));
     expect(kind).toBe("completed");
     expect(text.length).toBe(size);
     expect(text).toBe("a".repeat(size));
     // Nobody would look for it there: nothing was cut.
-    expect(existsSync(join(host.session.directories.runtime.path, "delegations"))).toBe(false);
+    expect(existsSync(join(host().session.directories.runtime.path, "delegations"))).toBe(false);
   });
 
   test("gives an answer as it was written, also where a cut would be inside of a character", async () => {
     const text = `${"é".repeat(40_000)}\n😀`;
-    expect(await runCapsuleStep(host.session, step(`say:${text}`))).toMatchObject({ text });
+    expect(await runCapsuleStep(host().session, step(`say:${text}`))).toMatchObject({ text });
   });
 
   test("with nothing to say has said nothing", async () => {
-    expect(await runCapsuleStep(host.session, step("nothing"))).toMatchObject({
+    expect(await runCapsuleStep(host().session, step("nothing"))).toMatchObject({
       kind: "completed",
       text: "",
     });
@@ -156,7 +157,7 @@ describe("a script in a step", () => {
     const clock = manualClock(Date.now());
     const session = { ...withChild("script", says(""), STAY), clock };
     const running = runCapsuleStep(session, step("x"));
-    await until("it is ready", () => host.trace().length > 0);
+    await until("it is ready", () => host().trace().length > 0);
     await clock.advance(5_000);
     const outcome = await running;
     expect(outcome).toMatchObject({ kind: "failed", text: expect.stringContaining("bound no address") });
@@ -204,7 +205,7 @@ describe("a step that gives no answer", () => {
       { status: "crashed", reported_by: "launcher", detail: "signal: 9 (SIGKILL)" },
     ],
   ])("as %s has failed, and its record says how", async (_, task, text, recorded) => {
-    const outcome = await runCapsuleStep(host.session, step(task));
+    const outcome = await runCapsuleStep(host().session, step(task));
     expect(outcome).toEqual({
       kind: "failed",
       text,
@@ -247,24 +248,24 @@ describe("a step that gives no answer", () => {
 
   test("refused: the daemon's own sentence, and one that names the capsule and the bound", async () => {
     const text = "capsule 'local/king' is not in parent's spawn_allow";
-    expect(await runCapsuleStep(host.session, { ...step("x"), ...coordinates("local/king") })).toEqual({
+    expect(await runCapsuleStep(host().session, { ...step("x"), ...coordinates("local/king") })).toEqual({
       kind: "refused",
       text,
       sentence: `capsule step local/king@0.1.0 (bound: 600s) was refused: ${text}`,
     });
     const refused = { event: "delegation", outcome: "refused", reason: text, delegation_id: null };
-    expect(host.trace()).toMatchObject([refused]);
+    expect(host().trace()).toMatchObject([refused]);
   });
 
   test("without a daemon's address", async () => {
-    const alone = { ...host.session, registration: undefined, environment: {} };
+    const alone = { ...host().session, registration: undefined, environment: {} };
     const text = "MURMUR_ROOST_URL is not set; capsule steps require mur-roost";
     expect(await runCapsuleStep(alone, step("x"))).toMatchObject({
       kind: "failed",
       text,
       sentence: `capsule step ${WORKER} (bound: 600s) failed: ${text}`,
     });
-    expect(host.trace()).toMatchObject([{ event: "delegation", outcome: "failed", reason: text }]);
+    expect(host().trace()).toMatchObject([{ event: "delegation", outcome: "failed", reason: text }]);
   });
 });
 
@@ -278,17 +279,19 @@ describe("a step of a cancelled task", () => {
   test("waits for no timer where its child goes: not for the next poll, nor for the bound", async () => {
     // This clock is never moved.
     const clock = manualClock(Date.now());
-    const before = await liveChildren();
     const cancel = new AbortController();
-    const running = runCapsuleStep({ ...host.session, clock }, step("forever", cancel.signal));
+    const running = runCapsuleStep({ ...host().session, clock }, step("forever", cancel.signal));
     // Its deadline, and the step of an exchange or the pause before the next poll.
     await until("it is asked for", () => clock.waiting() === 2 && left().length > 0);
     cancel.abort();
     expect(await running).toEqual(CANCELED);
     expect(left()).toEqual([]);
     expect(clock.waiting()).toBe(0);
-    expect(await liveChildren()).toEqual(before);
-    const { close, record } = traced();
+    const { close, record, session } = traced();
+    // Its slot is free again.
+    expect(await host().session.registration.client.status(session)).toMatchObject({
+      value: { status: expect.not.stringMatching("running") },
+    });
     expect(close).toMatchObject({ outcome: "canceled", reason: CANCELED.text });
     expect(record).toMatchObject({
       status: "terminated",
@@ -299,7 +302,7 @@ describe("a step of a cancelled task", () => {
 
   /** A step whose child does not go: what there is once it has returned, a second after its cancel. */
   async function stubborn(session: RegisteredSession, task: string, ready: () => boolean) {
-    const descriptors = openDescriptors();
+    const descriptors = openFiles();
     const clock = manualClock(Date.now());
     const cancel = new AbortController();
     let outcome: Awaited<ReturnType<typeof runCapsuleStep>> | undefined;
@@ -311,24 +314,24 @@ describe("a step of a cancelled task", () => {
     cancel.abort();
     await clock.advance(1_000);
     expect(outcome).toEqual(CANCELED);
-    const trace = host.trace();
+    const trace = host().trace();
     expect(left()).toContain(pid);
     await until("its grace runs", () => clock.waiting() === 1);
     await clock.advance(5_000);
     await until("it was killed", () => left().length === 0);
-    await until("nothing of it is open", () => openDescriptors() <= descriptors && clock.waiting() === 0);
-    expect(host.trace()).toEqual([]);
+    await until("nothing of it is open", () => openFiles() <= descriptors && clock.waiting() === 0);
+    expect(host().trace()).toEqual([]);
     return trace;
   }
 
   test("returns within a second where its child is hung, which is killed with its grace", async () => {
-    const marker = join(host.world.home, "hung");
-    const trace = await stubborn(host.session, `hang:${marker}`, () => existsSync(marker));
+    const marker = join(host().world.home, "hung");
+    const trace = await stubborn(host().session, `hang:${marker}`, () => existsSync(marker));
     expect(trace).toMatchObject([{ event: "delegation_start" }, { outcome: "canceled" }]);
   });
 
   test("returns within a second where its child is not ready and ignores SIGTERM", async () => {
-    const marker = join(host.world.home, "deaf-by-now");
+    const marker = join(host().world.home, "deaf-by-now");
     const session = withChild("deaf", "trap '' TERM", `: > '${marker}'`, STAY);
     const trace = await stubborn(session, "x", () => existsSync(marker));
     // It had its id, and never said what its session is.
@@ -337,8 +340,8 @@ describe("a step of a cancelled task", () => {
   });
 
   test("before it has begun starts nothing", async () => {
-    expect(await runCapsuleStep(host.session, step("x", AbortSignal.abort()))).toEqual(CANCELED);
-    expect(host.trace()).toMatchObject([{ outcome: "canceled", delegation_id: null }]);
+    expect(await runCapsuleStep(host().session, step("x", AbortSignal.abort()))).toEqual(CANCELED);
+    expect(host().trace()).toMatchObject([{ outcome: "canceled", delegation_id: null }]);
     expect(left()).toEqual([]);
   });
 });

@@ -18,7 +18,7 @@ import { coordinates } from "../parent.ts";
 import { writeChild } from "./shell-child.ts";
 import { sharedHost } from "./shared-host.ts";
 
-const { host } = sharedHost();
+const host = sharedHost();
 
 const FOREIGN: [what: string, status: number, version: string, headers: readonly string[]][] = [
   ["HTTP/1.0 without a Host", 400, "1.0", []],
@@ -42,10 +42,10 @@ function message(text: string): object {
 /** A child whose door asks for no token. */
 async function plainWorker(): Promise<LaunchedChild & { readonly door: DoorUrl }> {
   const program = join(import.meta.dir, "plain-worker-program.ts");
-  const binary = writeChild(host.world.home, "plain", `exec '${process.execPath}' '${program}' "$@"`);
-  const environment = { ...host.session.environment, MURMUR_MUR_BINARY: binary };
+  const binary = writeChild(host().world.home, "plain", `exec '${process.execPath}' '${program}' "$@"`);
+  const environment = { ...host().session.environment, MURMUR_MUR_BINARY: binary };
   const asked = { ...coordinates("local/worker"), contextId: "ctx_1" };
-  const outcome = await launch({ ...host.session, environment }, asked);
+  const outcome = await launch({ ...host().session, environment }, asked);
   if (outcome.kind !== "launched" || !outcome.child.door) throw new Error(JSON.stringify(outcome));
   return Object.assign(outcome.child, { door: outcome.child.door });
 }

@@ -1,54 +1,50 @@
 /** Many delegations at once, each with an end of its own. */
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskEnd } from "../../../src/runtime/index.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { until } from "../../kit/until.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { processesOf } from "../world.ts";
 import { blocksOf, continued, delegate, misdeed, recordOf, type Started, started } from "./driving.ts";
-import { type Host, openHost } from "./host.ts";
-
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+import { sharedHost } from "./shared-host.ts";
 
 /** The parent and eight children, and nobody else. */
 const CEILING = 9;
 /** `lifecycle.delegation_deadline_secs` where nothing is said. */
 const WATCH_MS = 600_000;
 
-let host: Host;
+const host = sharedHost(["--max-concurrent", "100", "--max-live-capsules", String(CEILING)]);
 beforeAll(async () => {
-  host = await openHost(["--max-concurrent", "100", "--max-live-capsules", String(CEILING)]);
   // What is opened once and stays open, by the listing of processes too.
-  const { child } = await delegate(host, "say:hello");
+  const { child } = await delegate(host(), "say:hello");
   expect(processesOf(child.child_workdir)).toEqual([]);
-  host.trace();
+  host().trace();
 });
-afterAll(() => host.stop());
 
 const kill = ({ child_workdir }: Started) => {
   for (const pid of processesOf(child_workdir)) process.kill(pid, "SIGKILL");
 };
 
 function completionRecords(): string[] {
-  const records = join(host.world.home, ".murmur", "records");
+  const records = join(host().world.home, ".murmur", "records");
   return readdirSync(records, { recursive: true, encoding: "utf8" })
     .filter((path) => path.endsWith("completion.json"))
     .map((path) => JSON.parse(readFileSync(join(records, path), "utf8")).delegation_id);
 }
 
 async function live(sessionId: string) {
-  const answer = await host.session.registration.client.status(sessionId);
+  const answer = await host().session.registration.client.status(sessionId);
   if (answer.kind !== "granted") throw new Error(answer.kind);
   return answer.value;
 }
 
 test("eight at once: each is closed once, and nothing of them is left but what the dead could not give back", async () => {
-  const before = openDescriptors();
+  const before = openFiles();
   const recordsBefore = completionRecords();
-  const { clock, task } = host.clocked();
-  const gate = join(host.world.home, "gate-of-the-crowd");
+  const { clock, task } = host().clocked();
+  const gate = join(host().world.home, "gate-of-the-crowd");
   const [stubborn, late] = await Promise.all([
     started(task, misdeed({ lastly: "stay" })),
     started(task, "late:too late"),
@@ -65,8 +61,8 @@ test("eight at once: each is closed once, and nothing of them is left but what t
     started(task, atGate({ status: "ok" })),
   ]);
   const all = [stubborn, late, killed, killedToo, whole, long, failing, empty];
-  expect((await live(host.session.id)).live_children).toBe(8);
-  expect((await live(host.session.id)).live_capsules).toBe(CEILING);
+  expect((await live(host().session.id)).live_children).toBe(8);
+  expect((await live(host().session.id)).live_capsules).toBe(CEILING);
 
   const settling = continued(task);
   kill(killed);
@@ -109,7 +105,7 @@ test("eight at once: each is closed once, and nothing of them is left but what t
   expect(recorded.sort()).toEqual(ids);
   for (const child of all) {
     const byLauncher = [stubborn, late, killed, killedToo].includes(child);
-    expect(recordOf(host.world.home, child)).toMatchObject({
+    expect(recordOf(host().world.home, child)).toMatchObject({
       delegation_id: child.delegation_id,
       session_id: child.session_id,
       status: ends.get(child.delegation_id),
@@ -118,10 +114,10 @@ test("eight at once: each is closed once, and nothing of them is left but what t
     });
   }
   // It spoke while it was being ended, and was told so.
-  expect(host.written()).toContain(
+  expect(host().written()).toContain(
     `the completion of delegation ${late.delegation_id} was not delivered: delegation ${late.delegation_id} is being ended by this session; its launcher records the outcome\n`,
   );
-  const lines = host.trace();
+  const lines = host().trace();
   const named = (event: string) =>
     lines.filter((line) => line.event === event).map((line) => String(line.delegation_id));
   expect(named("delegation_start").sort()).toEqual(ids);
@@ -130,12 +126,9 @@ test("eight at once: each is closed once, and nothing of them is left but what t
   expect(await task.settle({ kind: "finished", turnsLeft: 1 }, () => {})).toEqual({ kind: "done" });
 
   expect(task.inFlight()).toEqual([]);
-  expect(processesOf(host.session.directories.records.path)).toEqual([]);
+  expect(processesOf(host().session.directories.records.path)).toEqual([]);
   await until("every timer is gone", () => clock.waiting() === 0);
-  await until("every descriptor is closed", () => {
-    Bun.gc(true);
-    return openDescriptors() <= before;
-  });
+  await noMoreFilesThan(before);
   await expectSlots([stubborn, killed, killedToo], [late, whole, long, failing, empty]);
 });
 
@@ -144,8 +137,8 @@ async function expectSlots(dead: readonly Started[], retired: readonly Started[]
   for (const child of dead) expect((await live(child.session_id)).status).toBe("running");
   for (const child of retired) expect((await live(child.session_id)).status).not.toBe("running");
   const held = { live_children: dead.length, live_capsules: 1 + dead.length };
-  expect(await live(host.session.id)).toMatchObject(held);
-  const { client, credential } = host.session.registration;
+  expect(await live(host().session.id)).toMatchObject(held);
+  const { client, credential } = host().session.registration;
   const ask = () => client.spawn({ name: "local/worker", version: "0.1.0" }, credential);
   for (let free = CEILING - held.live_capsules; free > 0; free--) {
     expect((await ask()).kind).toBe("granted");

@@ -1,30 +1,26 @@
 /** The daemon killed at the worst moments: after it said yes and before the child could register, and under a child at work. */
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "../../kit/until.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { processesOf } from "../world.ts";
 import { blocksOf, continued, delegate, recordOf, started } from "./driving.ts";
-import { type Host, openHost, workerBinary } from "./host.ts";
+import { workerBinary } from "./host.ts";
+import { sharedHost } from "./shared-host.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let host: Host;
+const host = sharedHost();
 beforeAll(async () => {
-  host = await openHost();
   // What is opened once and stays open, by the listing of processes too.
-  const { child } = await delegate(host, "say:hello");
+  const { child } = await delegate(host(), "say:hello");
   expect(processesOf(child.child_workdir)).toEqual([]);
-  host.trace();
+  host().trace();
 });
-afterAll(() => host.stop());
 
 /** A worker that kills the daemon before anything else. */
 async function killer(): Promise<string> {
-  const path = join(host.world.home, "killer");
-  const { roostPid } = host.world;
+  const path = join(host().world.home, "killer");
+  const { roostPid } = host().world;
   writeFileSync(
     path,
     `#!/bin/sh
@@ -38,16 +34,16 @@ exec '${await workerBinary()}' "$@"
 }
 
 test("a launch that was granted fails, with the child's reason, and leaves an empty folder", async () => {
-  const gate = join(host.world.home, "gate-of-the-daemon");
-  const before = openDescriptors();
-  const working = host.task();
+  const gate = join(host().world.home, "gate-of-the-daemon");
+  const before = openFiles();
+  const working = host().task();
   const child = await started(working, `when:${gate}`);
-  const folders = join(host.session.directories.records.path, "children");
+  const folders = join(host().session.directories.records.path, "children");
   const foldersBefore = readdirSync(folders);
-  host.trace();
+  host().trace();
 
-  const environment = { ...host.session.environment, MURMUR_MUR_BINARY: await killer() };
-  const task = host.task({ session: { ...host.session, environment } });
+  const environment = { ...host().session.environment, MURMUR_MUR_BINARY: await killer() };
+  const task = host().task({ session: { ...host().session, environment } });
   const asked = { capsule: "worker", version: "0.1.0", task: "say:never" };
   const result = await task.call(asked);
   expect(result.kind).toBe("failed");
@@ -63,7 +59,7 @@ test("a launch that was granted fails, with the child's reason, and leaves an em
     ),
   });
   expect(object.output).toContain("E-RUN-019");
-  expect(object.output).toContain(host.world.roostUrl);
+  expect(object.output).toContain(host().world.roostUrl);
   expect(object.output).not.toContain("msa1.");
 
   // A process was started there: the folder stays to be looked into, and nothing is in it.
@@ -71,13 +67,13 @@ test("a launch that was granted fails, with the child's reason, and leaves an em
   expect(made).toHaveLength(1);
   const folder = join(folders, made[0] ?? "");
   expect(readdirSync(folder)).toEqual([]);
-  expect(existsSync(join(host.world.home, ".murmur", "records", folder.slice(1)))).toBe(false);
-  expect(readdirSync(join(host.world.home, ".murmur", "sessions")).sort()).toEqual(
-    [host.session.id, child.session_id].sort(),
+  expect(existsSync(join(host().world.home, ".murmur", "records", folder.slice(1)))).toBe(false);
+  expect(readdirSync(join(host().world.home, ".murmur", "sessions")).sort()).toEqual(
+    [host().session.id, child.session_id].sort(),
   );
   expect(processesOf(folder)).toEqual([]);
   expect(task.inFlight()).toEqual([]);
-  expect(host.trace()).toMatchObject([
+  expect(host().trace()).toMatchObject([
     {
       event: "delegation",
       delegation_id: object.delegation_id,
@@ -91,20 +87,17 @@ test("a launch that was granted fails, with the child's reason, and leaves an em
   // Nobody to ask any more is a refusal, and leaves nothing at all.
   const refused = await task.call(asked);
   expect(refused.kind).toBe("refused");
-  expect(refused.text).toStartWith(`mur-roost at ${host.world.roostUrl}: `);
+  expect(refused.text).toStartWith(`mur-roost at ${host().world.roostUrl}: `);
   expect(readdirSync(folders).filter((name) => !foldersBefore.includes(name))).toEqual(made);
-  expect(host.trace()).toMatchObject([{ event: "delegation", delegation_id: null, outcome: "refused" }]);
+  expect(host().trace()).toMatchObject([{ event: "delegation", delegation_id: null, outcome: "refused" }]);
 
   // The one that was at work needs no daemon to answer.
   writeFileSync(gate, "");
   const { text } = await continued(working);
   expect(blocksOf(text)).toMatchObject([{ delegationId: child.delegation_id, status: "ok" }]);
   expect(text).toContain("\nresult:\nat last\n");
-  expect(recordOf(host.world.home, child)).toMatchObject({ status: "ok", delivered: true });
-  expect(host.written()).toContain(`warning: session ${child.session_id} could not deregister: `);
-  expect(processesOf(host.session.directories.records.path)).toEqual([]);
-  await until("every descriptor is closed", () => {
-    Bun.gc(true);
-    return openDescriptors() <= before;
-  });
+  expect(recordOf(host().world.home, child)).toMatchObject({ status: "ok", delivered: true });
+  expect(host().written()).toContain(`warning: session ${child.session_id} could not deregister: `);
+  expect(processesOf(host().session.directories.records.path)).toEqual([]);
+  await noMoreFilesThan(before);
 });

@@ -2,8 +2,10 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskDelegations } from "../../../src/runtime/index.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { processesOf } from "../world.ts";
 import {
   delegate as delegateIn,
   misdeed,
@@ -13,15 +15,15 @@ import {
 } from "./driving.ts";
 import { sharedHost } from "./shared-host.ts";
 
-const { host } = sharedHost();
-beforeEach(() => void host.trace());
+const host = sharedHost();
+beforeEach(() => void host().trace());
 
-const recordOf = (child: Started) => readRecordOf(host.world.home, child);
+const recordOf = (child: Started) => readRecordOf(host().world.home, child);
 
 /** One delegation, waited for: what the model reads, what was said meanwhile, and what stands afterwards. */
 async function delegate(what: string) {
-  const told = await delegateIn(host, what);
-  return { ...told, record: recordOf(told.child), trace: host.trace() };
+  const told = await delegateIn(host(), what);
+  return { ...told, record: recordOf(told.child), trace: host().trace() };
 }
 
 describe("an answer reaches the task that delegated", () => {
@@ -53,7 +55,7 @@ The report has three findings.
       outcome: "ok",
       reason: null,
     });
-    const status = await host.session.registration.client.status(child.session_id);
+    const status = await host().session.registration.client.status(child.session_id);
     expect(status).toMatchObject({ value: { status: "complete" } });
   });
 
@@ -73,7 +75,9 @@ The report has three findings.
       expect(text).toEndWith(
         ` […]\n[cut at 65536 of ${size} bytes; the whole answer is ${place} in the runtime directory]\n</untrusted-content>`,
       );
-      expect(readFileSync(join(host.session.directories.runtime.path, place), "utf8")).toBe("a".repeat(size));
+      expect(readFileSync(join(host().session.directories.runtime.path, place), "utf8")).toBe(
+        "a".repeat(size),
+      );
     },
   );
 
@@ -126,7 +130,7 @@ describe("a child that fails", () => {
     const { text, record } = await delegate(`fail:${"a line\n".repeat(20_000)}`);
     expect(text).toContain(" […]\nresult: none");
     expect(record).toMatchObject({ status: "error", reported_by: "child", delivered: true });
-    expect(host.written()).not.toContain("was not delivered");
+    expect(host().written()).not.toContain("was not delivered");
   });
 
   test("with another's record has crashed", async () => {
@@ -137,7 +141,7 @@ describe("a child that fails", () => {
 
 describe("a call", () => {
   test("for a capsule that is not granted is a bare sentence", async () => {
-    const result = await host.task().call({ capsule: "king", version: "0.1.0", task: "x" });
+    const result = await host().task().call({ capsule: "king", version: "0.1.0", task: "x" });
     expect(result).toEqual({
       kind: "refused",
       text: "capsule must be one of worker (capabilities.spawn.allow)",
@@ -145,10 +149,10 @@ describe("a call", () => {
   });
 
   test("that the daemon refuses is the daemon's sentence, and its trace line", async () => {
-    const result = await host.task().call({ capsule: "worker", version: "latest", task: "x" });
+    const result = await host().task().call({ capsule: "worker", version: "latest", task: "x" });
     expect(result.kind).toBe("refused");
     expect(result.text).not.toStartWith("{");
-    expect(host.trace()).toMatchObject([
+    expect(host().trace()).toMatchObject([
       {
         event: "delegation",
         delegation_id: null,
@@ -160,7 +164,7 @@ describe("a call", () => {
   });
 
   test("for a child that does not accept its task ends the child", async () => {
-    const task = host.task({ deliver: async () => ({ ok: false, fault: "it rejected the task" }) });
+    const task = host().task({ deliver: async () => ({ ok: false, fault: "it rejected the task" }) });
     const result = await task.call({ capsule: "worker", version: "0.1.0", task: "x" });
     expect(result.kind).toBe("failed");
     const object = JSON.parse(result.text);
@@ -168,7 +172,11 @@ describe("a call", () => {
     expect(object.output).toContain("it rejected the task");
     expect(object.child_workdir).toBeUndefined();
     expect(processesOf(object.delegation_id)).toEqual([]);
-    expect(host.trace().map(({ outcome }) => outcome)).toEqual([undefined, "failed"]);
+    expect(
+      host()
+        .trace()
+        .map(({ outcome }) => outcome),
+    ).toEqual([undefined, "failed"]);
   });
 });
 
@@ -187,8 +195,8 @@ describe("what a task leaves behind", () => {
     ],
   ];
   test.each(ends)("is ended where it was %s", async (_, end, reason) => {
-    const before = openDescriptors();
-    const task = host.task();
+    const before = openFiles();
+    const task = host().task();
     const child = await started(task, "forever");
     await end(task);
     expect(processesOf(child.child_workdir)).toEqual([]);
@@ -198,13 +206,15 @@ describe("what a task leaves behind", () => {
       delivered: false,
       detail: "the parent ended this delegation",
     });
-    const closed = host.trace().filter(({ event }) => event === "delegation");
+    const closed = host()
+      .trace()
+      .filter(({ event }) => event === "delegation");
     expect(closed).toMatchObject([{ outcome: "terminated", reason }]);
-    await until("its descriptors are gone", () => openDescriptors() <= before);
+    await noMoreFilesThan(before);
   });
 
   test("is named by a cancel before it is ended, also while the task waits", async () => {
-    const task = host.task();
+    const task = host().task();
     const children = [await started(task, "forever"), await started(task, "forever")];
     const said: string[] = [];
     const settling = task.settle({ kind: "finished", turnsLeft: 3 }, (status) => said.push(status));
@@ -213,39 +223,45 @@ describe("what a task leaves behind", () => {
     expect(await task.cancel()).toEqual({ delegations: ids });
     expect(await settling).toEqual({ kind: "done" });
     expect(said).toEqual(["waiting on delegate-task: 2 delegation(s) outstanding"]);
-    expect(host.trace().find(({ event }) => event === "task_canceled")).toMatchObject({ delegations: ids });
+    expect(
+      host()
+        .trace()
+        .find(({ event }) => event === "task_canceled"),
+    ).toMatchObject({ delegations: ids });
   });
 
   test("is nothing where a launch is given up at its start", async () => {
-    const task = host.task();
+    const task = host().task();
     const calling = task.call({ capsule: "worker", version: "0.1.0", task: "forever" });
     await task.cancel();
     expect((await calling).kind).toBe("failed");
-    expect(processesOf(host.session.directories.records.path)).toEqual([]);
+    expect(processesOf(host().session.directories.records.path)).toEqual([]);
     expect((await task.call({ capsule: "worker", version: "0.1.0", task: "x" })).kind).toBe("failed");
   });
 
   test.each(ends)("is a launch under way, which is not waited for, where it was %s", async (_, end) => {
-    const silent = join(host.world.home, "silent");
+    const silent = join(host().world.home, "silent");
     writeFileSync(silent, '#!/bin/sh\ntouch "$HOME/started"\nexec sleep 1000\n', { mode: 0o755 });
-    const environment = { ...host.session.environment, MURMUR_MUR_BINARY: silent };
-    const task = host.task({ session: { ...host.session, environment } });
-    const begun = join(host.world.home, "started");
+    const environment = { ...host().session.environment, MURMUR_MUR_BINARY: silent };
+    const task = host().task({ session: { ...host().session, environment } });
+    const begun = join(host().world.home, "started");
     rmSync(begun, { force: true });
     const calling = task.call({ capsule: "worker", version: "0.1.0", task: "x" });
     await until("its child has started", () => existsSync(begun));
     await end(task);
     const { kind, text } = await calling;
     expect([kind, JSON.parse(text).output]).toEqual(["failed", expect.stringContaining("was given up")]);
-    const closed = host.trace().filter(({ event }) => event === "delegation");
+    const closed = host()
+      .trace()
+      .filter(({ event }) => event === "delegation");
     expect(closed).toMatchObject([{ outcome: "failed" }]);
   });
 });
 
 describe("a round", () => {
   test("of several: counted down, told once, in launch order", async () => {
-    const task = host.task();
-    const gate = join(host.world.home, "gate");
+    const task = host().task();
+    const gate = join(host().world.home, "gate");
     const [slow, killed, quick] = [
       await started(task, `when:${gate}`),
       await started(task, "forever"),
@@ -271,15 +287,15 @@ describe("a round", () => {
   });
 
   test("goes on through completions that another process forges", async () => {
-    const task = host.task();
-    const gate = join(host.world.home, "forged");
+    const task = host().task();
+    const gate = join(host().world.home, "forged");
     const child = await started(task, `when:${gate}`);
-    const posted = await fetch(host.url, {
+    const posted = await fetch(host().url, {
       method: "POST",
       headers: {
         "x-murmur-task-origin": "completion",
         "x-murmur-delegation-id": child.delegation_id,
-        "x-murmur-completion-session": host.session.id,
+        "x-murmur-completion-session": host().session.id,
       },
       body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "SendMessage", params: {} }),
     });
@@ -294,11 +310,13 @@ describe("a round", () => {
   });
 
   test("ends at a deadline, named in seconds", async () => {
-    const environment = { ...host.session.environment, MURMUR_DELEGATION_TIMEOUT_SECS: "1" };
-    const task = host.task({ session: { ...host.session, environment } });
+    const environment = { ...host().session.environment, MURMUR_DELEGATION_TIMEOUT_SECS: "1" };
+    const clock = manualClock(Date.now());
+    const task = host().task({ session: { ...host().session, environment, clock } });
     const child = await started(task, "forever");
-    const settled = await task.settle({ kind: "finished", turnsLeft: 1 }, () => {});
-    expect(settled).toMatchObject({
+    const settling = task.settle({ kind: "finished", turnsLeft: 1 }, () => {});
+    await clock.advance(1_000);
+    expect(await settling).toMatchObject({
       text: expect.stringContaining("\ndetail: still running at its deadline of 1s"),
     });
     expect(recordOf(child)).toMatchObject({ status: "terminated", reported_by: "launcher", delivered: true });

@@ -1,38 +1,28 @@
 /** What is recorded of a child that did not come to hold its task. */
 
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type RawServer, rawServer } from "../../kit/raw-server.ts";
+import { rawServer } from "../../kit/raw-server.ts";
+import { shared } from "../../kit/shared.ts";
 import { processesOf } from "../world.ts";
-import { type Host, openHost } from "./host.ts";
+import { sharedHost } from "./shared-host.ts";
 import { PRELUDE, records, says, writeChild } from "./shell-child.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let host: Host;
+const host = sharedHost();
 /** A door that takes a task and says nothing. */
-let door: RawServer;
-beforeAll(async () => {
-  host = await openHost();
-  door = await rawServer(() => {});
-});
-afterAll(async () => {
-  await door.close();
-  await host.stop();
-});
+const door = shared(async (undo) => undo.adopt(await rawServer(() => {}), (server) => server.close()));
 beforeEach(() => {
-  if (existsSync(join(host.session.directories.records.path, "trace.jsonl"))) host.trace();
+  if (existsSync(join(host().session.directories.records.path, "trace.jsonl"))) host().trace();
 });
 
 const call = { capsule: "worker", version: "0.1.0", task: "x" };
 
 function recordOf() {
-  const [start, close] = host.trace();
+  const [start, close] = host().trace();
   if (!start || !close) throw new Error("it did not start, or was not closed");
   const path = join(
-    host.world.home,
+    host().world.home,
     ".murmur/records",
     String(start.child_workdir),
     String(start.child_session_id),
@@ -49,9 +39,17 @@ test.each<[string, string[], object]>([
   ],
   ["with a record keeps it", [records("error"), "exit 3"], { status: "error", detail: "its own words" }],
 ])("one that ended by itself %s", async (_, lines, recorded) => {
-  const binary = writeChild(host.world.home, "ends", ...PRELUDE, says(`127.0.0.1:${door.port}`), ...lines);
-  const environment = { ...host.session.environment, MURMUR_MUR_BINARY: binary };
-  const { kind, text } = await host.task({ session: { ...host.session, environment } }).call(call);
+  const binary = writeChild(
+    host().world.home,
+    "ends",
+    ...PRELUDE,
+    says(`127.0.0.1:${door().port}`),
+    ...lines,
+  );
+  const environment = { ...host().session.environment, MURMUR_MUR_BINARY: binary };
+  const { kind, text } = await host()
+    .task({ session: { ...host().session, environment } })
+    .call(call);
   expect(kind).toBe("failed");
   expect(JSON.parse(text).output).toContain("it ended before, exit status: 3");
   const { close, record } = recordOf();
@@ -61,8 +59,8 @@ test.each<[string, string[], object]>([
 
 test("one that was ended is its launcher's to record, whatever it says of itself meanwhile", async () => {
   const deliver = async () => ({ ok: false, fault: "it rejected the task" }) as const;
-  expect((await host.task({ deliver }).call(call)).kind).toBe("failed");
-  expect(processesOf(host.session.id)).toEqual([]);
+  expect((await host().task({ deliver }).call(call)).kind).toBe("failed");
+  expect(processesOf(host().session.id)).toEqual([]);
   const { record } = recordOf();
   expect(record).toMatchObject({
     status: "terminated",

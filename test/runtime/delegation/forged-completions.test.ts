@@ -1,6 +1,6 @@
 /** Completions that another process on loopback posts: none closes a delegation, and none keeps its answer away. */
 
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, beforeEach, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../../kit/until.ts";
@@ -15,25 +15,20 @@ import {
   started,
 } from "./driving.ts";
 import type { Forgery } from "./forger-program.ts";
-import { type Host, openHost } from "./host.ts";
+import { sharedHost } from "./shared-host.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let host: Host;
+const host = sharedHost();
 /** One whose answer was received before. */
 let closed: Started;
 beforeAll(async () => {
-  host = await openHost();
-  ({ child: closed } = await delegate(host, "say:closed before"));
+  ({ child: closed } = await delegate(host(), "say:closed before"));
 });
-afterAll(() => host.stop());
-beforeEach(() => void host.trace());
+beforeEach(() => void host().trace());
 
 /** Posted by another process, with what its door answered each. */
 async function forge(...posts: readonly (readonly [delegation: string | undefined, session: string])[]) {
   const forgery: Forgery = {
-    url: host.url.href,
+    url: host().url.href,
     posts: posts.map(([delegation, session]) => ({
       "A2A-Version": "1.0",
       "x-murmur-task-origin": "completion",
@@ -48,15 +43,15 @@ async function forge(...posts: readonly (readonly [delegation: string | undefine
 }
 
 test("a flood of every kind while the child works: its answer arrives once, and no earlier", async () => {
-  const { clock, task } = host.clocked();
-  const gate = join(host.world.home, "gate-of-the-forged");
+  const { clock, task } = host().clocked();
+  const gate = join(host().world.home, "gate-of-the-forged");
   const child = await started(task, `when:${gate}`);
   const id = child.delegation_id;
   let settled = false;
   const settling = continued(task).finally(() => {
     settled = true;
   });
-  const here = host.session.id;
+  const here = host().session.id;
   const kinds = [
     [id, here],
     [closed.delegation_id, here],
@@ -101,24 +96,24 @@ test("a flood of every kind while the child works: its answer arrives once, and 
     "waiting on delegate-task: 1 delegation(s) outstanding",
     "continuing with 1 delegation outcome(s)",
   ]);
-  expect(recordOf(host.world.home, child)).toMatchObject({
+  expect(recordOf(host().world.home, child)).toMatchObject({
     status: "ok",
     reported_by: "child",
     delivered: true,
   });
   await forge([id, here]);
   expect(await task.settle({ kind: "finished", turnsLeft: 1 }, () => {})).toEqual({ kind: "done" });
-  expect(host.trace().map(({ event }) => event)).toEqual([
-    "delegation_start",
-    "delegation",
-    "task_continued",
-  ]);
+  expect(
+    host()
+      .trace()
+      .map(({ event }) => event),
+  ).toEqual(["delegation_start", "delegation", "task_continued"]);
   await until("every timer is gone", () => clock.waiting() === 0);
 });
 
 test("with a record of another's, or half a record, where the child's own is to come", async () => {
-  const { clock, task } = host.clocked();
-  const gate = join(host.world.home, "gate-of-the-records");
+  const { clock, task } = host().clocked();
+  const gate = join(host().world.home, "gate-of-the-records");
   const answer = { end: { status: "ok", answer: "its own answer" } } as const;
   const children = await Promise.all([
     started(task, misdeed({ record: { delegation_id: closed.delegation_id }, until: gate, lastly: answer })),
@@ -131,12 +126,12 @@ test("with a record of another's, or half a record, where the child's own is to 
   const ids = children.map(({ delegation_id }) => delegation_id).sort();
   const written = (path: string) => Bun.file(join(path, "completion.json")).exists();
   await until("the records are there", async () => {
-    const there = await Promise.all(children.map((child) => written(recordsOf(host.world.home, child))));
+    const there = await Promise.all(children.map((child) => written(recordsOf(host().world.home, child))));
     return there.every((one) => one);
   });
   const settling = continued(task);
   const received = ids.map((id) => ({ result: { delegation_id: id, received: true } }));
-  expect(await forge(...ids.map((id) => [id, host.session.id] as const))).toMatchObject(received);
+  expect(await forge(...ids.map((id) => [id, host().session.id] as const))).toMatchObject(received);
   await clock.advance(5_000);
   expect(task.inFlight()).toEqual(ids);
   writeFileSync(gate, "");
@@ -147,9 +142,11 @@ test("with a record of another's, or half a record, where the child's own is to 
     expect(status).toBe("ok");
     expect(body).toEndWith("\nresult:\nits own answer");
   }
-  const lines = host.trace().filter(({ event }) => event === "delegation");
+  const lines = host()
+    .trace()
+    .filter(({ event }) => event === "delegation");
   expect(lines.map(({ delegation_id }) => String(delegation_id)).sort()).toEqual(ids);
-  expect(recordOf(host.world.home, closed)).toMatchObject({
+  expect(recordOf(host().world.home, closed)).toMatchObject({
     delegation_id: closed.delegation_id,
     status: "ok",
   });

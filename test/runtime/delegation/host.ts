@@ -60,12 +60,14 @@ export interface Host extends ServedDelegations {
 
 /** `flags` are the daemon's; a worker whose `CHILD_MODE` is set reports itself as that says (worker-program.ts). */
 export async function openHost(flags: readonly string[] = ROOMY): Promise<Host> {
-  const world = await createWorld(flags);
+  await using undo = new AsyncDisposableStack();
+  const world = undo.adopt(await createWorld(flags), (made) => made.stop());
   const parent = await openParent(world, await workerBinary());
   const { session } = parent;
   const served = serveDelegations(session, 0);
   const { door, url, task } = served;
   let read = 0;
+  undo.move();
   return {
     world,
     session,

@@ -1,42 +1,38 @@
 /** What a hostile child leaves, through whole delegations: its words stay inside its own fence, its files are its own. */
 
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { until } from "../../kit/until.ts";
-import { openDescriptors } from "../world.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+
 import { type Block, blocksOf, continued, misdeed, recordOf, type Started, started } from "./driving.ts";
-import { type Host, openHost } from "./host.ts";
+import { sharedHost } from "./shared-host.ts";
 import type { Misdeeds } from "./worker-misdeeds.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
 const SECRET = "of somebody else";
-let host: Host;
+/** Files that hold the pid of a writer that its worker left behind. */
+const writers: string[] = [];
+// Registered before the host's own end, which takes the files away.
+afterAll(() => {
+  for (const path of writers)
+    if (existsSync(path)) process.kill(Number(readFileSync(path, "utf8")), "SIGKILL");
+});
+const host = sharedHost();
 /** A folder that is none of the children's: `out/result.txt` and `completion.json` in it. */
 let theirs: string;
 /** A delegation of before. */
 let other: Started;
-/** Files that hold the pid of a writer that its worker left behind. */
-const writers: string[] = [];
 
 beforeAll(async () => {
-  host = await openHost();
-  theirs = join(host.world.home, "theirs");
+  theirs = join(host().world.home, "theirs");
   mkdirSync(join(theirs, "out"), { recursive: true });
   writeFileSync(join(theirs, "out", "result.txt"), SECRET);
   writeFileSync(join(theirs, "completion.json"), SECRET);
-  const task = host.task();
+  const task = host().task();
   other = await started(task, "say:an answer of before");
   await continued(task);
 });
-afterAll(async () => {
-  for (const path of writers)
-    if (existsSync(path)) process.kill(Number(readFileSync(path, "utf8")), "SIGKILL");
-  await host.stop();
-});
-beforeEach(() => void host.trace());
+beforeEach(() => void host().trace());
 
 interface Case {
   readonly what: string;
@@ -48,13 +44,15 @@ interface Case {
 
 /** All of the cases in one round: each ends as it must, and none of them in another's block. */
 async function playRound(cases: readonly Case[]): Promise<void> {
-  const task = host.task();
+  const task = host().task();
   const children = await Promise.all(cases.map(({ plan }) => started(task, misdeed(plan))));
   const { text } = await continued(task);
   const blocks = blocksOf(text);
   const ids = children.map(({ delegation_id }) => delegation_id).sort();
   expect(blocks.map(({ delegationId }) => delegationId)).toEqual(ids);
-  const lines = host.trace().filter(({ event }) => event === "delegation");
+  const lines = host()
+    .trace()
+    .filter(({ event }) => event === "delegation");
   expect(lines.map((line) => String(line.delegation_id)).sort()).toEqual(ids);
   for (const [index, { what, status, ends }] of cases.entries()) {
     const child = children[index];
@@ -90,7 +88,7 @@ workdir: ${child.child_workdir}`,
 }
 
 function writer(what: string): string {
-  const path = join(host.world.home, `writer-${what}.pid`);
+  const path = join(host().world.home, `writer-${what}.pid`);
   writers.push(path);
   return path;
 }
@@ -100,7 +98,7 @@ const end: Misdeeds["lastly"] = { end: { status: "ok" } };
 const exit: Misdeeds["lastly"] = { exit: 0 };
 
 test("a result that is no file of the child's own is none, and an endless one ends", async () => {
-  const before = openDescriptors();
+  const before = openFiles();
   const odd = (what: string, result: NonNullable<Misdeeds["result"]>): Case => ({
     what,
     plan: { result, lastly: end },
@@ -118,7 +116,7 @@ test("a result that is no file of the child's own is none, and an endless one en
       ends: /\nresult:\nmore\n/,
     },
   ]);
-  await until("every descriptor is closed", () => openDescriptors() <= before);
+  await noMoreFilesThan(before);
 });
 
 test("the result_path of a record is not gone by", async () => {
@@ -229,5 +227,5 @@ test("words that would speak for another delegation stay where they were said", 
       ends: NONE,
     },
   ]);
-  expect(recordOf(host.world.home, other)).toMatchObject({ delegation_id: id, status: "ok" });
+  expect(recordOf(host().world.home, other)).toMatchObject({ delegation_id: id, status: "ok" });
 });

@@ -1,40 +1,35 @@
 /** Children that report what is not theirs: nothing of it is read, and nothing of it is written. */
 
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../../kit/until.ts";
 import { processesOf } from "../world.ts";
 import { blocksOf, continued, recordOf, recordsOf, type Started, started } from "./driving.ts";
-import { type Host, openHost } from "./host.ts";
+import { sharedHost } from "./shared-host.ts";
 import type { ReadinessLies } from "./worker-misdeeds.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let host: Host;
+const host = sharedHost();
 /** A sibling that works while the others lie, and one that is done. */
 let working: Started;
 let done: Started;
 let finishWorking: () => Promise<string>;
 
 beforeAll(async () => {
-  host = await openHost();
-  const gate = join(host.world.home, "gate-of-the-sibling");
-  const siblings = host.task();
+  const gate = join(host().world.home, "gate-of-the-sibling");
+  const siblings = host().task();
   done = await started(siblings, "say:a sibling's answer");
   await until("it is done", () => siblings.inFlight().length === 0);
   working = await started(siblings, `when:${gate}`);
   // As a session that has answered before: what a liar would get.
-  mkdirSync(join(recordsOf(host.world.home, working), "out"));
-  writeFileSync(join(recordsOf(host.world.home, working), "out", "result.txt"), "half an answer");
+  mkdirSync(join(recordsOf(host().world.home, working), "out"));
+  writeFileSync(join(recordsOf(host().world.home, working), "out", "result.txt"), "half an answer");
   finishWorking = async () => {
     writeFileSync(gate, "");
     return (await continued(siblings)).text;
   };
 });
-afterAll(() => host.stop());
-beforeEach(() => void host.trace());
+beforeEach(() => void host().trace());
 
 /** Every file beneath, with its content and when it was last changed; the parent's own trace grows. */
 function contents(path: string): Record<string, string> {
@@ -52,8 +47,8 @@ function contents(path: string): Record<string, string> {
 
 /** A task whose children lie. */
 function lyingTask(lies: ReadinessLies) {
-  const environment = { ...host.session.environment, CHILD_MODE: JSON.stringify(lies) };
-  return host.task({ session: { ...host.session, environment } });
+  const environment = { ...host().session.environment, CHILD_MODE: JSON.stringify(lies) };
+  return host().task({ session: { ...host().session, environment } });
 }
 
 async function lying(lies: ReadinessLies) {
@@ -66,24 +61,24 @@ async function lying(lies: ReadinessLies) {
 }
 
 describe("a records directory that is not the child's own", () => {
-  const records = () => join(host.world.home, ".murmur", "records");
-  const older = () => join(records(), host.world.workdir.slice(1), "ses_older");
+  const records = () => join(host().world.home, ".murmur", "records");
+  const older = () => join(records(), host().world.workdir.slice(1), "ses_older");
   const cases: [string, () => ReadinessLies, string][] = [
     [
       "another child's",
-      () => ({ line: { records_dir: recordsOf(host.world.home, working) } }),
+      () => ({ line: { records_dir: recordsOf(host().world.home, working) } }),
       "is not its own",
     ],
     [
       "its parent's",
-      () => ({ line: { records_dir: host.session.directories.records.path } }),
+      () => ({ line: { records_dir: host().session.directories.records.path } }),
       "is not its own",
     ],
     [
       "one outside of all records",
       () => ({
-        line: { records_dir: join(host.world.home, "bait", "$SESSION") },
-        bait: join(host.world.home, "bait", "$SESSION"),
+        line: { records_dir: join(host().world.home, "bait", "$SESSION") },
+        bait: join(host().world.home, "bait", "$SESSION"),
       }),
       "is not its own",
     ],
@@ -97,7 +92,7 @@ describe("a records directory that is not the child's own", () => {
       "one by way of a link",
       () => ({
         line: { records_dir: join(records(), "link", "$SESSION") },
-        bait: join(host.world.home, "behind-the-link", "$SESSION"),
+        bait: join(host().world.home, "behind-the-link", "$SESSION"),
       }),
       "is not its own",
     ],
@@ -128,23 +123,23 @@ describe("a records directory that is not the child's own", () => {
   ];
   const outside = () =>
     [
-      recordsOf(host.world.home, working),
-      recordsOf(host.world.home, done),
-      host.session.directories.records.path,
+      recordsOf(host().world.home, working),
+      recordsOf(host().world.home, done),
+      host().session.directories.records.path,
       older(),
     ].map(contents);
   let before: ReturnType<typeof outside>;
   let ends: Awaited<ReturnType<typeof lying>>[];
   let lines: Record<string, unknown>[];
   beforeAll(async () => {
-    mkdirSync(join(host.world.home, "behind-the-link"));
+    mkdirSync(join(host().world.home, "behind-the-link"));
     mkdirSync(join(older(), "out"), { recursive: true });
     writeFileSync(join(older(), "out", "result.txt"), "what an older session answered");
     writeFileSync(join(older(), "completion.json"), "{}");
-    symlinkSync(join(host.world.home, "behind-the-link"), join(records(), "link"));
+    symlinkSync(join(host().world.home, "behind-the-link"), join(records(), "link"));
     before = outside();
     ends = await Promise.all(cases.map(([, lies]) => lying(lies())));
-    lines = host.trace();
+    lines = host().trace();
   });
 
   test.each(cases.map(([what, , why], index) => [what, why, index] as const))(
@@ -167,17 +162,17 @@ describe("a records directory that is not the child's own", () => {
 
   test("nothing of another's was written, and only the sibling still runs", () => {
     expect(outside()).toEqual(before);
-    expect(processesOf(host.session.directories.records.path)).toEqual(processesOf(working.child_workdir));
+    expect(processesOf(host().session.directories.records.path)).toEqual(processesOf(working.child_workdir));
   });
 
   test.each<[string, () => ReadinessLies["line"]]>([
     [
       "a working child's",
-      () => ({ session_id: working.session_id, records_dir: recordsOf(host.world.home, working) }),
+      () => ({ session_id: working.session_id, records_dir: recordsOf(host().world.home, working) }),
     ],
     [
       "its parent's",
-      () => ({ session_id: host.session.id, records_dir: host.session.directories.records.path }),
+      () => ({ session_id: host().session.id, records_dir: host().session.directories.records.path }),
     ],
   ])("%s by its session id, too: there is no such delegation", async (_, line) => {
     const task = lyingTask({ line: line() });
@@ -185,12 +180,14 @@ describe("a records directory that is not the child's own", () => {
     expect(JSON.parse(result.text)).toMatchObject({ status: "failed", session_id: "" });
     expect(await task.settle({ kind: "finished", turnsLeft: 1 }, () => {})).toEqual({ kind: "done" });
     expect(outside()).toEqual(before);
-    expect(host.trace()).toMatchObject([{ event: "delegation", child_session_id: null, outcome: "failed" }]);
-    expect(processesOf(host.session.directories.records.path)).toEqual(processesOf(working.child_workdir));
+    expect(host().trace()).toMatchObject([
+      { event: "delegation", child_session_id: null, outcome: "failed" },
+    ]);
+    expect(processesOf(host().session.directories.records.path)).toEqual(processesOf(working.child_workdir));
   });
 
   test("the bait is as it was laid", () => {
-    const baits = [join(host.world.home, "bait"), join(host.world.home, "behind-the-link")];
+    const baits = [join(host().world.home, "bait"), join(host().world.home, "behind-the-link")];
     const laid = baits.flatMap((path) => Object.entries(contents(path)));
     const recorded = laid.filter(([name]) => name.endsWith("completion.json"));
     expect(recorded).toHaveLength(2);
@@ -201,6 +198,6 @@ describe("a records directory that is not the child's own", () => {
     const [block] = blocksOf(await finishWorking()).slice(-1);
     expect(block).toMatchObject({ delegationId: working.delegation_id, status: "ok" });
     expect(block?.body).toEndWith("\nresult:\nat last");
-    expect(recordOf(host.world.home, working)).toMatchObject({ status: "ok", delivered: true });
+    expect(recordOf(host().world.home, working)).toMatchObject({ status: "ok", delivered: true });
   });
 });

@@ -184,3 +184,11 @@ describe("the fence", () => {
     );
   });
 });
+
+test("many beginnings of a marker, written as in a program, are each looked at once", () => {
+  // Looked at from each of those before it, this takes minutes: more than the suite gives a test.
+  const beginnings = "\\u003c".repeat(80_000);
+  expect(neutralise(beginnings)).toBe(beginnings);
+  const marker = neutralise(`${beginnings}\\u200b/untrusted-content>`);
+  expect(marker).toBe(`${beginnings}!MURMUR-NEUTRALISED!\\u200b/untrusted-content>`);
+});

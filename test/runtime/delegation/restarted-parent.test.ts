@@ -1,25 +1,22 @@
 /** A parent that is killed, and another session of it on the same address: the old one's completions are not the new one's. */
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { leasePort } from "../../kit/leased-port.ts";
 import { until } from "../../kit/until.ts";
 import { processesOf } from "../world.ts";
 import { blocksOf, type Continued, recordOf, recordsOf, type Started } from "./driving.ts";
-import { type Host, openHost, workerBinary } from "./host.ts";
+import { workerBinary } from "./host.ts";
+import { sharedHost } from "./shared-host.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let host: Host;
 const parents: Bun.Subprocess[] = [];
-beforeAll(async () => {
-  host = await openHost();
-});
+// Registered before the host's own end.
 afterAll(async () => {
   for (const parent of parents) parent.kill("SIGKILL");
-  await host.stop();
+  await Promise.all(parents.map((parent) => parent.exited));
 });
+const host = sharedHost();
 
 /** What a parent tells of itself, in this order. */
 interface Steps {
@@ -39,14 +36,14 @@ async function startParent(port: number, task: string) {
     "--capsule-version",
     "0.1.0",
     "--workdir",
-    host.world.workdir,
+    host().world.workdir,
   ];
   const program = join(import.meta.dir, "parent-program.ts");
   const parent = Bun.spawn([process.execPath, program, ...run, String(port), task], {
     env: {
       PATH: process.env.PATH,
-      HOME: host.world.home,
-      MURMUR_ROOST_URL: host.world.roostUrl,
+      HOME: host().world.home,
+      MURMUR_ROOST_URL: host().world.roostUrl,
       MURMUR_MUR_BINARY: await workerBinary(),
     },
     stdio: ["ignore", "pipe", "inherit"],
@@ -73,13 +70,16 @@ async function startParent(port: number, task: string) {
 }
 
 test("its child's completion is refused as misaddressed, and the new task goes on", async () => {
-  const gateOfOld = join(host.world.home, "gate-of-the-old");
-  const gateOfNew = join(host.world.home, "gate-of-the-new");
-  const old = await startParent(0, `held-up:${gateOfOld}`);
+  const gateOfOld = join(host().world.home, "gate-of-the-old");
+  const gateOfNew = join(host().world.home, "gate-of-the-new");
+  // Nobody else may take it between the two.
+  await using leased = await leasePort();
+  const { port } = leased;
+  const old = await startParent(port, `held-up:${gateOfOld}`);
   const orphan = await old.next("child");
-  const { port } = new URL(await old.next("door"));
+  expect(await old.next("door")).toBe(`http://127.0.0.1:${port}/`);
   const addressed = await old.next("session");
-  const renewed = await startParent(Number(port), `when:${gateOfNew}`);
+  const renewed = await startParent(port, `when:${gateOfNew}`);
   expect(await renewed.next("session")).not.toBe(addressed);
   expect(renewed.told.door).toBeUndefined();
   old.process.kill("SIGKILL");
@@ -90,7 +90,7 @@ test("its child's completion is refused as misaddressed, and the new task goes o
   await until("the old one's child has told its end", () => processesOf(orphan.child_workdir).length === 0);
 
   const misaddressed = `completion is addressed to session ${addressed}, which is not the session running here`;
-  expect(recordOf(host.world.home, orphan)).toMatchObject({
+  expect(recordOf(host().world.home, orphan)).toMatchObject({
     delegation_id: orphan.delegation_id,
     session_id: orphan.session_id,
     // It answered after its spawner had ended, and with it its task.
@@ -99,13 +99,13 @@ test("its child's completion is refused as misaddressed, and the new task goes o
     delivered: false,
     delivery_error: misaddressed,
   });
-  const traced = readFileSync(join(recordsOf(host.world.home, orphan), "trace.jsonl"), "utf8").trimEnd();
+  const traced = readFileSync(join(recordsOf(host().world.home, orphan), "trace.jsonl"), "utf8").trimEnd();
   expect(traced.split("\n").map((line) => JSON.parse(line))).toMatchObject([
     { event: "session_start" },
     { event: "spawner_ended" },
     { event: "session_end", exit_status: "canceled" },
   ]);
-  const log = readFileSync(join(recordsOf(host.world.home, orphan), "logs", "bootstrap.log"), "utf8");
+  const log = readFileSync(join(recordsOf(host().world.home, orphan), "logs", "bootstrap.log"), "utf8");
   expect(log).toBe(
     `the completion of delegation ${orphan.delegation_id} was not delivered: ${misaddressed}\n`,
   );
@@ -158,6 +158,6 @@ test("its child's completion is refused as misaddressed, and the new task goes o
   const trace = readFileSync(join(await renewed.next("records"), "trace.jsonl"), "utf8");
   expect(trace).not.toContain(orphan.delegation_id);
   // The one whose parent was killed has ended as it should, and gives its slot back.
-  const { client } = host.session.registration;
+  const { client } = host().session.registration;
   expect(await client.status(orphan.session_id)).toMatchObject({ value: { status: "failed" } });
 });

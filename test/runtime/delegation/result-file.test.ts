@@ -12,8 +12,9 @@ import { join } from "node:path";
 import { MAX_KEPT_BYTES, readAnswer } from "../../../src/runtime/delegation/result-file.ts";
 import { close } from "../../../src/runtime/posix.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
-import { openDescriptors } from "../world.ts";
+
 import { hold, scratch } from "./kit.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 
 /** A child's directory with an `out`, and the runtime directory of its parent. */
 function places() {
@@ -26,7 +27,7 @@ function places() {
 }
 
 async function answerOf({ child, runtime }: { child: string; runtime: string }) {
-  const before = openDescriptors();
+  const before = openFiles();
   const held = hold(child);
   const parents = hold(runtime);
   const answer = await readAnswer(held, {
@@ -36,7 +37,7 @@ async function answerOf({ child, runtime }: { child: string; runtime: string }) 
   });
   close(held);
   close(parents);
-  expect(openDescriptors()).toBeLessThanOrEqual(before);
+  await noMoreFilesThan(before);
   return answer;
 }
 

@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { openDescriptors } from "../world.ts";
+
 import { CLEAN, FINISHED, KILLED, type PlayedChild, playedTask, turns } from "./played.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 
 /** What a child can do by itself. */
 const DEEDS = {
@@ -60,12 +61,12 @@ test("a round, whatever its children and its task do, closes every delegation ex
     }),
     { numRuns: 120, endOnFailure: true },
   );
-}, 60_000);
+});
 
 const CANCELED = "the delegating task was cancelled";
 
 async function play(behaviours: readonly Behaviour[], cancelAt: number | undefined): Promise<void> {
-  const before = openDescriptors();
+  const before = openFiles();
   const played = playedTask();
   const { task, clock } = played;
   const living: PlayedChild[] = [];
@@ -121,5 +122,5 @@ async function play(behaviours: readonly Behaviour[], cancelAt: number | undefin
   }
   expect(clock.waiting()).toBe(0);
   played.remove();
-  expect(openDescriptors()).toBeLessThanOrEqual(before);
+  await noMoreFilesThan(before);
 }

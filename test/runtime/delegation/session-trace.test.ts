@@ -11,15 +11,15 @@ import { processesOf } from "../world.ts";
 import { writeChild } from "./shell-child.ts";
 import { sharedHost } from "./shared-host.ts";
 
-const { host } = sharedHost();
+const host = sharedHost();
 
 /** A child that was handed its task, where there is one. */
 async function worker(task: string | undefined, { mode = "exit" } = {}) {
   const program = join(import.meta.dir, "plain-worker-program.ts");
-  const binary = writeChild(host.world.home, "plain", `exec '${process.execPath}' '${program}' "$@"`);
-  const environment = { ...host.session.environment, MURMUR_MUR_BINARY: binary, CHILD_MODE: mode };
+  const binary = writeChild(host().world.home, "plain", `exec '${process.execPath}' '${program}' "$@"`);
+  const environment = { ...host().session.environment, MURMUR_MUR_BINARY: binary, CHILD_MODE: mode };
   const asked = { ...coordinates("local/worker"), contextId: "ctx_1" };
-  const outcome = await launch({ ...host.session, environment }, asked);
+  const outcome = await launch({ ...host().session, environment }, asked);
   if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
   const { child } = outcome;
   if (!child.door || !child.records.ok) throw new Error("no door or no records");
@@ -82,8 +82,8 @@ test("one that is killed has no end", async () => {
 });
 
 test("one whose spawner is killed says so before its end", async () => {
-  const { path } = host.session.directories.records;
-  const script = join(host.world.home, "parent.ts");
+  const { path } = host().session.directories.records;
+  const script = join(host().world.home, "parent.ts");
   // A parent of its own process, that can be killed.
   writeFileSync(
     script,
@@ -97,10 +97,10 @@ test("one whose spawner is killed says so before its end", async () => {
     `,
   );
   const program = join(import.meta.dir, "plain-worker-program.ts");
-  const binary = writeChild(host.world.home, "plain", `exec '${process.execPath}' '${program}' "$@"`);
+  const binary = writeChild(host().world.home, "plain", `exec '${process.execPath}' '${program}' "$@"`);
   const args = ["run", "--capsule", "local/parent", "--capsule-version", "0.1.0", "--workdir", path];
   const parent = Bun.spawn([process.execPath, script, ...args], {
-    env: { ...host.session.environment, MURMUR_MUR_BINARY: binary } as Record<string, string>,
+    env: { ...host().session.environment, MURMUR_MUR_BINARY: binary } as Record<string, string>,
     stdio: ["ignore", "pipe", "inherit"],
   });
   const { value } = await parent.stdout.getReader().read();

@@ -1,37 +1,29 @@
 /** A capsule in the middle that is ended while its own child hears nothing: that one is ended and recorded all the same. */
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { closeSession } from "../../../src/runtime/index.ts";
 import { compiled } from "../../kit/compiled.ts";
+import { shared } from "../../kit/shared.ts";
 import { until } from "../../kit/until.ts";
-import { openParent, type TestParent } from "../parent.ts";
-import { createWorld, processesOf, ROOMY, type World } from "../world.ts";
+import { openParent, sharedWorld } from "../parent.ts";
+import { processesOf } from "../world.ts";
 import { started } from "./driving.ts";
-import { type ServedDelegations, serveDelegations } from "./host.ts";
+import { serveDelegations } from "./host.ts";
 
-// Processes start slowly on a machine that is busy with other things, and a grace is waited for.
-setDefaultTimeout(60_000);
-
-let world: World;
-let parent: TestParent;
-let served: ServedDelegations;
-beforeAll(async () => {
-  world = await createWorld(ROOMY);
+const world = sharedWorld();
+const parent = shared(async (undo) => {
   const binary = await compiled(join(import.meta.dir, "three-levels-program.ts"));
-  parent = await openParent(world, binary, { worker: "spawn: {allow: [local/worker]}" });
-  served = serveDelegations(parent.session, 0);
+  const made = await openParent(world(), binary, { worker: "spawn: {allow: [local/worker]}" });
+  undo.defer(() => closeSession(made.session, "complete"));
+  return made;
 });
-afterAll(async () => {
-  await served.stop();
-  await closeSession(parent.session, "complete");
-  await world.stop();
-});
+const served = shared((undo) => undo.adopt(serveDelegations(parent().session, 0), (door) => door.stop()));
 
 /** A file in the records of a session, wherever its work folder is. */
 function recorded(session: string, file: string): string {
-  const records = join(world.home, ".murmur/records");
+  const records = join(world().home, ".murmur/records");
   const [path] = new Bun.Glob(`**/${session}/${file}`).scanSync({ cwd: records, absolute: true, dot: true });
   return readFileSync(path ?? `${session}/${file} in ${records}`, "utf8");
 }
@@ -62,29 +54,37 @@ function endedFromTheMiddle(top: string): Record<string, unknown>[] {
 }
 
 test("by SIGTERM, within the 5 s that it has itself", async () => {
-  const task = served.task();
+  const task = served().task();
   await started(task, "middle");
-  await until("the lowest is deaf", () => parent.written().includes("deaf from here on"));
+  await until("the lowest is deaf", () => parent().written().includes("deaf from here on"));
   await task.cancel();
   // Nobody is left to wait for.
-  expect(processesOf(parent.session.id)).toEqual([]);
-  const trace = endedFromTheMiddle(parent.session.id);
+  expect(processesOf(parent().session.id)).toEqual([]);
+  const trace = endedFromTheMiddle(parent().session.id);
   expect(trace.filter(({ event }) => event === "spawner_ended")).toEqual([]);
 });
 
 test("by the end of its spawner, within the 20 s that it has then", async () => {
-  const argv = ["run", "--capsule", "local/parent", "--capsule-version", "0.1.0", "--workdir", world.workdir];
-  const top = Bun.spawn([parent.binary, ...argv], {
-    env: parent.environment,
+  const argv = [
+    "run",
+    "--capsule",
+    "local/parent",
+    "--capsule-version",
+    "0.1.0",
+    "--workdir",
+    world().workdir,
+  ];
+  const top = Bun.spawn([parent().binary, ...argv], {
+    env: parent().environment,
     stdio: ["ignore", "ignore", "pipe"],
   });
   let said = "";
   const words = top.stderr.pipeThrough(new TextDecoderStream()).getReader();
   while (!said.includes("deaf from here on")) said += (await words.read()).value ?? "";
   top.kill("SIGKILL");
-  await until("all of them are gone", () => processesOf(world.workdir).length === 0, 30_000);
-  const folder = join(world.home, ".murmur/records", world.workdir.slice(1));
-  const session = readdirSync(folder).find((name) => name !== parent.session.id) ?? "";
+  await until("all of them are gone", () => processesOf(world().workdir).length === 0);
+  const folder = join(world().home, ".murmur/records", world().workdir.slice(1));
+  const session = readdirSync(folder).find((name) => name !== parent().session.id) ?? "";
   const trace = endedFromTheMiddle(session);
   expect(trace.filter(({ event }) => event === "spawner_ended")).toHaveLength(1);
 });

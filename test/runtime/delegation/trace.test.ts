@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { createTrace, traceSessionEnd, traceSessionStart } from "../../../src/runtime/index.ts";
 import { holdDirectory } from "../../../src/runtime/tree/held.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
-import { openFiles } from "../../kit/folders.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { coordinates } from "../parent.ts";
 import { hold, scratch } from "./kit.ts";
 
@@ -32,14 +32,14 @@ function traced() {
 
 const LINE = '{"event":"spawner_ended","at_ms":1700000000000,"session_id":"ses_1"}\n';
 
-test("an event is one line, appended to what is there", () => {
+test("an event is one line, appended to what is there", async () => {
   const { file, append, diagnosed } = traced();
   const before = openFiles();
   append();
   append();
   expect(readFileSync(file, "utf8")).toBe(`${LINE}${LINE}`);
   expect(diagnosed).toEqual([]);
-  expect(openFiles()).toBeLessThanOrEqual(before);
+  await noMoreFilesThan(before);
 });
 
 test("a line shows no token, and no character that cannot be seen", () => {

@@ -1,49 +1,45 @@
 /** Children that a debugger holds: not even SIGKILL lets their parent reap them, and nobody waits for that. */
 
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { runCapsuleStep } from "../../../src/runtime/delegation/capsule-step.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
 import { processesOf } from "../world.ts";
 import { recordOf, started } from "./driving.ts";
-import { type Host, openHost } from "./host.ts";
+import { sharedHost } from "./shared-host.ts";
 import { turns } from "./played.ts";
 import { canTrace, type Tracer, trace } from "./tracer.ts";
-
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
 
 const tracing = await canTrace();
 /** `lifecycle.delegation_deadline_secs` where nothing is said. */
 const WATCH_MS = 600_000;
 
-let host: Host;
-beforeAll(async () => {
-  host = await openHost();
-});
-afterAll(() => host.stop());
-beforeEach(() => void host.trace());
+const host = sharedHost();
+beforeEach(() => void host().trace());
 
 /** How many have been held. */
 let traced = 0;
 
 /** Takes hold of the one process beneath the session. */
 async function hold(): Promise<Tracer & { readonly pid: number }> {
-  const said = () => host.written().split("traceable from here on").length - 1;
+  const said = () => host().written().split("traceable from here on").length - 1;
   await until("it may be traced", () => said() > traced);
   traced = said();
-  const [pid = 0] = processesOf(host.session.id);
+  const [pid = 0] = processesOf(host().session.id);
   const tracer = await trace(pid);
   expect(tracer.held).toBe(true);
   return { ...tracer, pid };
 }
 
-const closed = () => host.trace().filter(({ event }) => event === "delegation");
+const closed = () =>
+  host()
+    .trace()
+    .filter(({ event }) => event === "delegation");
 
 describe.skipIf(!tracing)("within the grace and a second", () => {
   test("a cancel comes back, and its reason is the cancel", async () => {
-    const { clock, task } = host.clocked();
+    const { clock, task } = host().clocked();
     const child = await started(task, "traceable");
     const tracer = await hold();
     const canceling = task.cancel();
@@ -58,11 +54,11 @@ describe.skipIf(!tracing)("within the grace and a second", () => {
         child_session_id: child.session_id,
       },
     ]);
-    expect(recordOf(host.world.home, child)).toMatchObject({
+    expect(recordOf(host().world.home, child)).toMatchObject({
       status: "terminated",
       detail: "the parent ended this delegation",
     });
-    expect(host.written()).toContain(`pid ${tracer.pid} could not be reaped`);
+    expect(host().written()).toContain(`pid ${tracer.pid} could not be reaped`);
     await tracer.end();
   });
 
@@ -70,7 +66,7 @@ describe.skipIf(!tracing)("within the grace and a second", () => {
     const clock = manualClock(Date.now());
     const asked = { ...coordinates("local/worker"), task: "traceable", contextId: "ctx_1" };
     const step = { ...asked, signal: new AbortController().signal };
-    const running = runCapsuleStep({ ...host.session, clock }, step);
+    const running = runCapsuleStep({ ...host().session, clock }, step);
     const tracer = await hold();
     await clock.advance(WATCH_MS);
     let over = false;
@@ -87,11 +83,11 @@ describe.skipIf(!tracing)("within the grace and a second", () => {
   });
 
   test("a call that is given up fails", async () => {
-    const { clock } = host.clocked();
+    const { clock } = host().clocked();
     const giveUp = new AbortController();
     let tracer: Awaited<ReturnType<typeof hold>> | undefined;
-    const task = host.task({
-      session: { ...host.session, clock },
+    const task = host().task({
+      session: { ...host().session, clock },
       async deliver(delivery, ...more) {
         const { deliverTask } = await import("../../../src/runtime/delegation/delivery.ts");
         await deliverTask(delivery, ...more);
@@ -104,7 +100,7 @@ describe.skipIf(!tracing)("within the grace and a second", () => {
     await until("it is held", () => tracer !== undefined && clock.waiting() > 0);
     await until("it is being ended", async () => {
       await clock.advance(100);
-      return host.written().includes(`pid ${tracer?.pid} could not be reaped`);
+      return host().written().includes(`pid ${tracer?.pid} could not be reaped`);
     });
     expect(await call).toMatchObject({ kind: "failed", text: expect.stringContaining("given up") });
     await tracer?.end();

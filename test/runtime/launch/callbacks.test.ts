@@ -3,9 +3,10 @@
 import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { endAll, launch, type RegisteredSession, systemClock } from "../../../src/runtime/index.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates, sharedParent } from "../parent.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { processesOf } from "../world.ts";
 
 const snapshot =
   "spawn: {allow: [local/worker], workdir_snapshot: [local/worker]}, env: {allow: [CHILD_MODE]}";
@@ -19,13 +20,13 @@ test.each([
   ["throw", fails],
   ["reject", rejects],
 ])("functions that %s do not keep a child from being launched", async (_, mistaken) => {
-  parent.forget();
-  const child = await parent.launched("agent", { onStarted: mistaken, onProgress: mistaken });
+  parent().forget();
+  const child = await parent().launched("agent", { onStarted: mistaken, onProgress: mistaken });
   await endAll([child], systemClock);
   child.release();
   for (const name of ["onStarted", "onProgress"]) {
     await until(`${name} is complained of`, () =>
-      parent.written().includes(`warning: ${name} of a launch failed: the caller's own mistake`),
+      parent().written().includes(`warning: ${name} of a launch failed: the caller's own mistake`),
     );
   }
 });
@@ -35,9 +36,9 @@ test.each([
   ["reject", rejects],
 ])("streams that %s do not keep a child from writing", async (_, mistaken) => {
   const output = { stdout: mistaken, stderr: mistaken };
-  const environment = { ...parent.environment, CHILD_MODE: "floods-stdout" };
+  const environment = { ...parent().environment, CHILD_MODE: "floods-stdout" };
   const asked = { ...coordinates("local/worker"), contextId: "ctx_test" };
-  const outcome = await launch({ ...parent.session, environment, output }, asked);
+  const outcome = await launch({ ...parent().session, environment, output }, asked);
   if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
   // It has written all that it has to write when it takes a signal.
   await endAll([outcome.child], systemClock);
@@ -62,21 +63,21 @@ const throwing: [string, object, string][] = [
 ];
 test.each(throwing)("a launch in which something throws %s leaves nothing", async (_, broken, left) => {
   const session = {
-    ...parent.session,
-    environment: { ...parent.environment, CHILD_MODE: "agent" },
+    ...parent().session,
+    environment: { ...parent().environment, CHILD_MODE: "agent" },
     ...broken,
   };
   const asked = { ...coordinates("local/worker"), contextId: "ctx_test" };
   const attempt = () => launch(session as RegisteredSession, asked);
   await attempt();
-  const before = { folders: parent.children().length, descriptors: openDescriptors() };
+  const before = { folders: parent().children().length, descriptors: openFiles() };
   expect(await attempt()).toMatchObject({
     kind: "failed",
     failure: { cause: "broken", message: expect.stringContaining("the caller's own mistake") },
   });
-  expect(processesOf(parent.session.id)).toEqual([]);
-  expect(parent.children().length - before.folders).toBe(left === "nothing" ? 0 : 1);
-  await until("every descriptor is closed", () => openDescriptors() <= before.descriptors);
+  expect(processesOf(parent().session.id)).toEqual([]);
+  expect(parent().children().length - before.folders).toBe(left === "nothing" ? 0 : 1);
+  await noMoreFilesThan(before.descriptors);
 });
 
 test.skipIf(process.platform !== "linux")("a copy for which no thread can be had says so", async () => {
@@ -84,27 +85,33 @@ test.skipIf(process.platform !== "linux")("a copy for which no thread can be had
     import { withoutThreads } from "${join(import.meta.dir, "../without-threads.ts")}";
     import { openDirectoryPath } from "${join(import.meta.dir, "../../../src/runtime/posix.ts")}";
     import { snapshotWorkdir } from "${join(import.meta.dir, "../../../src/runtime/snapshot/snapshot.ts")}";
-    import { openDescriptors } from "${join(import.meta.dir, "../world.ts")}";
+    import { noMoreFilesThan, openFiles } from "${join(import.meta.dir, "../../kit/folders.ts")}";
     const held = (path) => ({ path, descriptor: openDirectoryPath(path).value, close() {} });
     const request = { source: held("/usr"), destination: held("/tmp"), ceilingBytes: 1, runtimeOwned: [] };
     await withoutThreads();
-    const before = openDescriptors();
+    const before = openFiles();
     const copied = await snapshotWorkdir(request);
-    console.log(JSON.stringify({ copied, left: openDescriptors() - before }));`;
+    await noMoreFilesThan(before);
+    console.log(JSON.stringify(copied));`;
   const parent = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   expect(JSON.parse(await new Response(parent.stdout).text())).toEqual({
-    copied: {
-      ok: false,
-      fault: { kind: "no-thread", message: expect.stringContaining("no thread could be started to copy it") },
-    },
-    left: 0,
+    ok: false,
+    fault: { kind: "no-thread", message: expect.stringContaining("no thread could be started to copy it") },
   });
 });
 
 test("where the C library may not be called a session is refused", async () => {
-  const argv = ["run", "--capsule", "local/parent", "--capsule-version", "0.1.0", "--workdir", world.workdir];
+  const argv = [
+    "run",
+    "--capsule",
+    "local/parent",
+    "--capsule-version",
+    "0.1.0",
+    "--workdir",
+    world().workdir,
+  ];
   const program = `
     import { openSession } from "${join(import.meta.dir, "../../../src/runtime/index.ts")}";
     process.argv.splice(2);
@@ -112,7 +119,7 @@ test("where the C library may not be called a session is refused", async () => {
     console.log(JSON.stringify(await openSession()));`;
   const child = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
     // What a host that refuses writable-executable memory comes to.
-    env: { ...parent.environment, BUN_JSC_useJIT: "0" },
+    env: { ...parent().environment, BUN_JSC_useJIT: "0" },
     stdio: ["ignore", "pipe", "inherit"],
   });
   expect(JSON.parse(await new Response(child.stdout).text())).toMatchObject({

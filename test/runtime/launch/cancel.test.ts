@@ -1,6 +1,6 @@
 /** A launch that is given up: at whatever point, nothing of it is left but the folder of a child that was started. */
 
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
@@ -11,45 +11,42 @@ import {
   type RegisteredSession,
   systemClock,
 } from "../../../src/runtime/index.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { rawServer } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
 import { PRELUDE, STAY, says, writeChild } from "../delegation/shell-child.ts";
 import { atEachMoment, watchedSession } from "../observed.ts";
-import { coordinates, openParent, type TestParent } from "../parent.ts";
-import { childBinary, createWorld, openDescriptors, processesOf, ROOMY, type World } from "../world.ts";
+import { coordinates, openParent, sharedParent } from "../parent.ts";
+import { processesOf } from "../world.ts";
 
-// Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
-
-let world: World;
-let parent: TestParent;
-
-beforeAll(async () => {
-  world = await createWorld(ROOMY);
-  const snapshot =
-    "spawn: {allow: [local/worker], workdir_snapshot: [local/worker]}, env: {allow: [CHILD_MODE]}";
-  parent = await openParent(world, await childBinary(), { parent: snapshot });
-  for (const name of ["one", "two"]) writeFileSync(join(world.workdir, name), name);
+const { world, parent } = sharedParent({
+  parent: "spawn: {allow: [local/worker], workdir_snapshot: [local/worker]}, env: {allow: [CHILD_MODE]}",
 });
-afterAll(() => world.stop());
+beforeAll(() => {
+  for (const name of ["one", "two"]) writeFileSync(join(world().workdir, name), name);
+});
 
 const asked = { ...coordinates("local/worker"), contextId: "ctx_test" };
-const processes = () => processesOf(parent.session.id);
+const processes = (by = parent()) => processesOf(by.session.id);
 const withBinary = (binary: string): RegisteredSession => ({
-  ...parent.session,
-  environment: { ...parent.environment, MURMUR_MUR_BINARY: binary },
+  ...parent().session,
+  environment: { ...parent().environment, MURMUR_MUR_BINARY: binary },
 });
 
-const reservations = async () => {
-  const answer = await parent.session.registration.client.status(parent.session.id);
+const reservations = async (by = parent()) => {
+  const answer = await by.session.registration.client.status(by.session.id);
   if (answer.kind !== "granted") throw new Error(JSON.stringify(answer));
   return answer.value.live_children;
 };
 
 /** What one launch came to, and that it left nothing: `before` is what there was before it. */
-async function leavesNothing(outcome: LaunchOutcome, before: { folders: string[]; descriptors: number }) {
-  const added = parent.children().filter((name) => !before.folders.includes(name));
+async function leavesNothing(
+  outcome: LaunchOutcome,
+  before: { folders: string[]; descriptors: number },
+  by = parent(),
+) {
+  const added = by.children().filter((name) => !before.folders.includes(name));
   if (outcome.kind === "launched") {
     expect(added).toEqual([outcome.child.workdir.path.split("/").at(-1) ?? ""]);
     await endAll([outcome.child], systemClock);
@@ -62,14 +59,14 @@ async function leavesNothing(outcome: LaunchOutcome, before: { folders: string[]
     expect(added).toEqual(started ? [started.workdir.split("/").at(-1) ?? ""] : []);
   }
   // What a shell script had just started to start something has its command line for a moment more.
-  await until("every process is gone", () => processes().length === 0);
-  await until("every descriptor is closed", () => openDescriptors() <= before.descriptors);
+  await until("every process is gone", () => processes(by).length === 0);
+  await noMoreFilesThan(before.descriptors);
 }
 
-const standing = () => ({ folders: parent.children(), descriptors: openDescriptors() });
+const standing = (by = parent()) => ({ folders: by.children(), descriptors: openFiles() });
 
 test("at each moment of a launch", async () => {
-  const ready = withBinary(writeChild(world.home, "ready", ...PRELUDE, says(""), STAY));
+  const ready = withBinary(writeChild(world().home, "ready", ...PRELUDE, says(""), STAY));
   // What a first launch opens for good.
   const first = { ...standing(), descriptors: Number.POSITIVE_INFINITY };
   await leavesNothing(await launch(ready, asked), first);
@@ -114,10 +111,12 @@ describe("while its child", () => {
     const giveUp = new AbortController();
     const launching = launch(session, { ...asked, signal: giveUp.signal });
     await until("the child is there", () => {
-      const [added] = parent.children().filter((name) => !before.folders.includes(name));
+      const [added] = parent()
+        .children()
+        .filter((name) => !before.folders.includes(name));
       return (
         added !== undefined &&
-        existsSync(join(parent.session.directories.records.path, "children", added, marker))
+        existsSync(join(parent().session.directories.records.path, "children", added, marker))
       );
     });
     giveUp.abort();
@@ -139,7 +138,7 @@ describe("while its child", () => {
   ])("%s", async (_, lines) => {
     // A clock that is never moved: neither a grace nor the end of a pipe is waited for.
     const clock = manualClock(Date.now());
-    const session = { ...withBinary(writeChild(world.home, "holds", ...lines)), clock };
+    const session = { ...withBinary(writeChild(world().home, "holds", ...lines)), clock };
     const { launching, before } = await giveUpAt(session, "here");
     await leavesNothing(await launching, before);
     expect(clock.waiting()).toBe(0);
@@ -147,7 +146,7 @@ describe("while its child", () => {
 
   test("ignores SIGTERM, and is killed after its grace", async () => {
     const clock = manualClock(Date.now());
-    const deaf = writeChild(world.home, "deaf", "trap '' TERM", ": > here", STAY);
+    const deaf = writeChild(world().home, "deaf", "trap '' TERM", ": > here", STAY);
     const { launching, before } = await giveUpAt({ ...withBinary(deaf), clock }, "here");
     await clock.advance(4_999);
     expect(processes()).toHaveLength(1);
@@ -157,7 +156,7 @@ describe("while its child", () => {
 
   test("has left a process that holds its pipes, which is not waited for", async () => {
     const clock = manualClock(Date.now());
-    const leaves = writeChild(world.home, "leaves", "sleep 1000 & echo $! > left.pid; : > here", STAY);
+    const leaves = writeChild(world().home, "leaves", "sleep 1000 & echo $! > left.pid; : > here", STAY);
     const { launching, before } = await giveUpAt({ ...withBinary(leaves), clock }, "here");
     const outcome = await launching;
     const workdir = outcome.kind === "failed" ? (outcome.failure.started?.workdir ?? "") : "";
@@ -175,22 +174,23 @@ describe("while its child", () => {
     const held = await rawServer(() => {});
     const url = parseRoostUrl(held.url);
     if (!url.ok) throw new Error(url.fault);
-    const { client, credential } = parent.session.registration;
-    const environment = { ...parent.environment, CHILD_MODE: "agent" };
+    // A session of its own: what the others left for a minute would run out meanwhile.
+    const by = await openParent(world(), parent().binary);
+    const { client, credential } = by.session.registration;
+    const environment = { ...by.environment, CHILD_MODE: "agent" };
     const registration = { client: { ...client, url: url.value }, credential };
-    const before = standing();
-    const granted = await reservations();
+    const before = standing(by);
     const giveUp = new AbortController();
     const launching = launch(
-      { ...parent.session, environment, registration },
+      { ...by.session, environment, registration },
       { ...asked, signal: giveUp.signal },
     );
     await until("it registers", () => held.received().includes("POST /register"));
     giveUp.abort();
     const outcome = await launching;
-    expect(processes()).toEqual([]);
+    expect(processes(by)).toEqual([]);
     await held.close();
-    await leavesNothing(outcome, before);
-    expect((await reservations()) - granted).toBe(1);
+    await leavesNothing(outcome, before, by);
+    expect(await reservations(by)).toBe(1);
   });
 });

@@ -5,7 +5,7 @@ import { newId } from "../../../src/runtime/identifiers.ts";
 import { findChildRecords } from "../../../src/runtime/launch/child-records.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 import type { HeldDirectory } from "../../../src/runtime/tree/held.ts";
-import { hold, isRoot, openFiles, type TestFolder, testFolder } from "../../kit/folders.ts";
+import { hold, isRoot, noMoreFilesThan, openFiles, type TestFolder, testFolder } from "../../kit/folders.ts";
 
 let folder: TestFolder;
 let home: HeldDirectory;
@@ -39,7 +39,7 @@ function faultOf({ found }: ReturnType<typeof findChildRecords>): string {
   return found.ok ? "it was held" : found.fault;
 }
 
-test("the one directory that follows from the home, the work folder and the session is held", () => {
+test("the one directory that follows from the home, the work folder and the session is held", async () => {
   mkdirSync(own(), { recursive: true });
   const before = openFiles();
   const records = find(own());
@@ -47,7 +47,7 @@ test("the one directory that follows from the home, the work folder and the sess
   expect(records.found.value.path).toBe(own());
   records.close();
   expect(records.found.value.descriptor).toBe(-1);
-  expect(openFiles()).toBeLessThanOrEqual(before);
+  await noMoreFilesThan(before);
 });
 
 test("any other is not, though it is there and ends in the session's id", () => {

@@ -12,10 +12,10 @@ const { world, parent } = sharedParent();
 
 describe("ending a child", () => {
   test("gives it time to wind down: its session is retired and its exit is its own", async () => {
-    const child = await parent.launched("agent");
+    const child = await parent().launched("agent");
     await endAll([child], systemClock);
     expect(await child.exited).toEqual({ kind: "exited", status: 0 });
-    const status = await parent.session.registration.client.status(child.sessionId);
+    const status = await parent().session.registration.client.status(child.sessionId);
     expect(status).toMatchObject({ value: { status: "complete", live_children: 0 } });
     // An end by SIGTERM is no end of the spawner.
     if (!child.records.ok) throw new Error(child.records.fault);
@@ -24,12 +24,12 @@ describe("ending a child", () => {
 
   test("kills what does not go, several within one grace", async () => {
     const clock = manualClock(Date.now());
-    const stubborn = await Promise.all([1, 2, 3].map(() => parent.launched("ignores-sigterm")));
-    const willing = await parent.launched("agent");
+    const stubborn = await Promise.all([1, 2, 3].map(() => parent().launched("ignores-sigterm")));
+    const willing = await parent().launched("agent");
     const ending = endAll([...stubborn, willing], clock);
     await willing.exited;
     await clock.advance(4_999);
-    expect(processesOf(world.workdir)).toHaveLength(3);
+    expect(processesOf(world().workdir)).toHaveLength(3);
     await clock.advance(1);
     await ending;
     for (const child of stubborn) {
@@ -40,20 +40,20 @@ describe("ending a child", () => {
   });
 
   test("a script gives its slot at the daemon back", async () => {
-    const { client } = parent.session.registration;
-    const before = await client.status(parent.session.id);
-    const scripts = await Promise.all([1, 2, 3, 4].map(() => parent.launched("long-script")));
+    const { client } = parent().session.registration;
+    const before = await client.status(parent().session.id);
+    const scripts = await Promise.all([1, 2, 3, 4].map(() => parent().launched("long-script")));
     await endAll(scripts, systemClock);
     for (const script of scripts) {
       expect(await script.exited).toEqual({ kind: "exited", status: 143 });
       expect(await client.status(script.sessionId)).toMatchObject({ value: { status: "failed" } });
       script.release();
     }
-    expect(await client.status(parent.session.id)).toMatchObject(before);
+    expect(await client.status(parent().session.id)).toMatchObject(before);
   });
 
   test("leaves one that is gone the outcome it had, and may be asked for twice", async () => {
-    const child = await parent.launched("script");
+    const child = await parent().launched("script");
     await child.exited;
     await Promise.all([endAll([child], systemClock), endAll([child], systemClock)]);
     expect(await child.exited).toEqual({ kind: "exited", status: 0 });
@@ -61,32 +61,32 @@ describe("ending a child", () => {
 
   test.each([
     ["before it is asked for", "agent", () => true],
-    ["while the child says nothing", "silent", () => processesOf(world.workdir).length > 0],
+    ["while the child says nothing", "silent", () => processesOf(world().workdir).length > 0],
   ])("a launch given up %s is given up at once", async (_, mode, when) => {
     const giveUp = new AbortController();
-    const outcome = parent.launch(mode, { signal: giveUp.signal });
+    const outcome = parent().launch(mode, { signal: giveUp.signal });
     await until("the moment to give up", when);
     giveUp.abort();
     expect(await outcome).toMatchObject({ kind: "failed", failure: { cause: "canceled" } });
-    expect(processesOf(world.workdir)).toEqual([]);
+    expect(processesOf(world().workdir)).toEqual([]);
   });
 
   test("so is one given up while the daemon has not answered", async () => {
     const daemon = await rawServer(() => {});
     const url = parseRoostUrl(daemon.url);
     if (!url.ok) throw new Error(url.fault);
-    const { credential } = parent.session.registration;
+    const { credential } = parent().session.registration;
     const registration = { client: createRoostClient(url.value), credential };
     const giveUp = new AbortController();
-    const before = parent.children();
+    const before = parent().children();
     const outcome = launch(
-      { ...parent.session, registration },
+      { ...parent().session, registration },
       { ...coordinates("local/worker"), contextId: "ctx_test", signal: giveUp.signal },
     );
     await until("the daemon is asked", () => daemon.received().includes("0.1.0"));
     giveUp.abort();
     expect(await outcome).toMatchObject({ kind: "failed", failure: { cause: "canceled" } });
-    expect(parent.children()).toEqual(before);
+    expect(parent().children()).toEqual(before);
     await daemon.close();
   });
 });
@@ -94,36 +94,36 @@ describe("ending a child", () => {
 describe("a child ends with its parent", () => {
   const environment = (mode: string) => ({
     PATH: process.env.PATH,
-    HOME: world.home,
-    MURMUR_ROOST_URL: world.roostUrl,
+    HOME: world().home,
+    MURMUR_ROOST_URL: world().roostUrl,
     CHILD_MODE: mode,
   });
   const top = (mode: string) =>
     Bun.spawn(
       [
-        parent.binary,
+        parent().binary,
         "run",
         "--capsule",
         "local/parent",
         "--capsule-version",
         "0.1.0",
         "--workdir",
-        world.workdir,
+        world().workdir,
       ],
       { env: environment(mode), stdio: ["ignore", "pipe", "inherit"] },
     );
 
   test("a chain whose top is killed is gone from the top down", async () => {
-    await world.publish("local/parent", "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE]}");
-    await world.publish("local/worker", "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE]}");
-    writeFileSync(join(world.home, "levels"), "2");
+    await world().publish("local/parent", "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE]}");
+    await world().publish("local/worker", "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE]}");
+    writeFileSync(join(world().home, "levels"), "2");
     const process = top("chain");
     const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
     expect((await ready.read()).value).toContain('"session_id"');
-    expect(processesOf(world.workdir)).toHaveLength(3);
+    expect(processesOf(world().workdir)).toHaveLength(3);
     process.kill("SIGKILL");
-    await until("every descendant is gone", () => processesOf(world.workdir).length === 0, 30_000);
-    const records = Bun.spawnSync(["find", join(world.home, ".murmur", "records"), "-name", "trace.jsonl"]);
+    await until("every descendant is gone", () => processesOf(world().workdir).length === 0);
+    const records = Bun.spawnSync(["find", join(world().home, ".murmur", "records"), "-name", "trace.jsonl"]);
     const traces = records.stdout.toString().trim().split("\n");
     expect(traces).toHaveLength(2);
     for (const trace of traces) {
@@ -132,25 +132,25 @@ describe("a child ends with its parent", () => {
       const log = readFileSync(join(trace, "..", "logs", "bootstrap.log"), "utf8");
       expect(log).toBe("the spawner has ended\n");
     }
-    rmSync(join(world.home, "levels"));
+    rmSync(join(world().home, "levels"));
   });
 
   test("scripts that compute hear it too", async () => {
     const process = top("long-script:busy");
     const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
     expect((await ready.read()).value).toContain('"session_id"');
-    expect(processesOf(world.workdir)).toHaveLength(3);
+    expect(processesOf(world().workdir)).toHaveLength(3);
     process.kill("SIGKILL");
-    await until("every child is gone", () => processesOf(world.workdir).length === 0, 30_000);
+    await until("every child is gone", () => processesOf(world().workdir).length === 0);
   });
 
   test("each of several siblings hears it, though the others live", async () => {
-    writeFileSync(join(world.home, "levels"), "0");
+    writeFileSync(join(world().home, "levels"), "0");
     const process = top("siblings");
     const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
     expect((await ready.read()).value).toContain('"session_id"');
-    expect(processesOf(world.workdir)).toHaveLength(5);
+    expect(processesOf(world().workdir)).toHaveLength(5);
     process.kill("SIGKILL");
-    await until("every child is gone", () => processesOf(world.workdir).length === 0, 30_000);
+    await until("every child is gone", () => processesOf(world().workdir).length === 0);
   });
 });

@@ -3,23 +3,23 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { endAll } from "../../../src/runtime/launch/ending.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
 import { canTrace, trace } from "../delegation/tracer.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { processesOf, uniqueSleep } from "../world.ts";
 import { shell, start } from "./starting.ts";
 
 // Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const STARTING = join(import.meta.dir, "starting.ts");
-/** Seconds that no other process sleeps. */
-const SLEEP = `1000.${process.pid}`;
+const SLEEP = uniqueSleep();
 const tracing = await canTrace();
 
 describe("the output of twelve children at once", () => {
   test("is read to its end while this process does other things", async () => {
-    const before = openDescriptors();
+    const before = openFiles();
     const megabytes = 4;
     const children = Array.from({ length: 12 }, (_, index) =>
       start(shell(`echo ready; head -c ${megabytes << 20} /dev/zero; exit ${index}`)),
@@ -30,21 +30,21 @@ describe("the output of twelve children at once", () => {
     expect(statuses.map((status) => status.kind === "exited" && status.status)).toEqual([...statuses.keys()]);
     const sizes = () => children.map(({ written }) => written.bytes);
     await until("all of it is read", () => sizes().every((size) => size === megabytes << 20));
-    await until("every descriptor is closed", () => openDescriptors() <= before);
+    await noMoreFilesThan(before);
   });
 
   test("does not end with it where a grandchild holds the pipe", async () => {
     const clock = manualClock();
-    const before = openDescriptors();
+    const before = openFiles();
     const children = Array.from({ length: 12 }, () =>
-      start(shell(`sleep ${SLEEP} & echo ready; echo more; exit 4`), clock),
+      start(shell(`${SLEEP} & echo ready; echo more; exit 4`), clock),
     );
     for (const child of children) expect(await child.exited).toEqual({ kind: "exited", status: 4 });
     await until("what came before is read", () => children.every(({ written }) => written.text === "more\n"));
     await clock.advance(5_000);
-    await until("every pipe is given up", () => openDescriptors() <= before);
+    await noMoreFilesThan(before);
     expect(clock.waiting()).toBe(0);
-    for (const pid of processesOf(`sleep ${SLEEP}`)) process.kill(pid, "SIGKILL");
+    for (const pid of processesOf(SLEEP)) process.kill(pid, "SIGKILL");
   });
 });
 
@@ -63,7 +63,7 @@ test("an approval longer than a pipe holds comes whole", async () => {
 describe.skipIf(!tracing)("a child that a debugger holds", () => {
   test("is waited for no longer than a second after SIGKILL, and is reaped once it can be", async () => {
     const clock = manualClock();
-    const before = openDescriptors();
+    const before = openFiles();
     const child = start(shell("echo ready; exec sleep 1000"), clock);
     await child.firstLine;
     const tracer = await trace(child.pid);
@@ -80,7 +80,7 @@ describe.skipIf(!tracing)("a child that a debugger holds", () => {
     });
     expect(child.diagnosed).toEqual([expect.stringContaining(`pid ${child.pid} could not be reaped`)]);
     await tracer.end();
-    await until("it is reaped", () => openDescriptors() <= before);
+    await noMoreFilesThan(before);
   });
 
   test("costs its parent no processor time", async () => {

@@ -4,16 +4,17 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { endAll, systemClock } from "../../../src/runtime/index.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { until } from "../../kit/until.ts";
 import { sharedParent } from "../parent.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { processesOf } from "../world.ts";
 
 const { world, parent } = sharedParent();
 
 describe("200 launches", () => {
   /** A child that costs little: it keeps the contract as far as the launcher looks, without registering. */
   function cheapChild(): string {
-    const path = join(world.home, "cheap-child");
+    const path = join(world().home, "cheap-child");
     writeFileSync(
       path,
       `#!/bin/sh
@@ -37,7 +38,7 @@ esac
         const outcomes = await Promise.all(
           modes.map((mode) => {
             const environment = { MURMUR_MUR_BINARY: mode === "not-there" ? "/nowhere/mur" : cheap };
-            return parent.launch(mode, { environment });
+            return parent().launch(mode, { environment });
           }),
         );
         const kinds = outcomes.map((o) => (o.kind === "failed" ? o.failure.cause : o.kind));
@@ -48,17 +49,14 @@ esac
       }
     };
     await batch(20);
-    await until("the first ones are cleared away", () => processesOf(parent.session.id).length === 0);
+    await until("the first ones are cleared away", () => processesOf(parent().session.id).length === 0);
     Bun.gc(true);
-    const before = openDescriptors();
-    const folders = parent.children().length;
+    const before = openFiles();
+    const folders = parent().children().length;
     await batch(200);
-    expect(processesOf(parent.session.id)).toEqual([]);
-    expect(parent.children().length - folders).toBe(150);
-    await until("every descriptor is closed", () => {
-      Bun.gc(true);
-      return openDescriptors() <= before;
-    });
+    expect(processesOf(parent().session.id)).toEqual([]);
+    expect(parent().children().length - folders).toBe(150);
+    await noMoreFilesThan(before);
   });
 });
 
@@ -69,32 +67,32 @@ function tokensIn(text: string): string[] {
 
 describe("tokens stay where they belong", () => {
   test("a child that writes them on both of its streams shows none", async () => {
-    parent.forget();
-    const child = await parent.launched("echoes-tokens");
-    await until("its standard output is in", () => parent.written().includes("echoed\n"));
+    parent().forget();
+    const child = await parent().launched("echoes-tokens");
+    await until("its standard output is in", () => parent().written().includes("echoed\n"));
     await endAll([child], systemClock);
     const last = await child.lastStderrLines();
     expect(last).toHaveLength(20);
     expect(tokensIn(last.join())).toEqual([]);
-    expect(parent.written().split("<redacted><redacted>\n").length).toBe(401);
-    expect(parent.written()).toContain(" <redacted> <redacted>\n");
-    expect(parent.written()).toMatch(/\n\[\d+ more lines before the child was ready are left out\]\n/);
-    expect(tokensIn(parent.written())).toEqual([]);
+    expect(parent().written().split("<redacted><redacted>\n").length).toBe(401);
+    expect(parent().written()).toContain(" <redacted> <redacted>\n");
+    expect(parent().written()).toMatch(/\n\[\d+ more lines before the child was ready are left out\]\n/);
+    expect(tokensIn(parent().written())).toEqual([]);
     expect(tokensIn(JSON.stringify(child) + Bun.inspect(child, { depth: 10 }))).toEqual([]);
   });
 
   test("nor does one that fails before it has said what its own token is", async () => {
-    parent.forget();
-    const outcome = await parent.launch("echoes-tokens:fail");
+    parent().forget();
+    const outcome = await parent().launch("echoes-tokens:fail");
     expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "ended" } });
-    const shown = parent.written() + JSON.stringify(outcome);
+    const shown = parent().written() + JSON.stringify(outcome);
     expect(shown).toContain("<redacted>");
     expect(tokensIn(shown).filter((token) => token.startsWith("ms"))).toEqual([]);
   });
 
   test.skipIf(process.platform !== "linux")("no argument, variable or file holds one", async () => {
-    parent.forget();
-    const child = await parent.launched("report");
+    parent().forget();
+    const child = await parent().launched("report");
     const given = { cmdline: "--spawn-grant-stdin", environ: "MURMUR_SPAWNER_LIFELINE=3" };
     for (const [source, known] of Object.entries(given)) {
       const text = readFileSync(`/proc/${child.pid}/${source}`, "latin1");
@@ -102,12 +100,14 @@ describe("tokens stay where they belong", () => {
       expect(tokensIn(text)).toEqual([]);
     }
     await endAll([child], systemClock);
-    const files = readdirSync(world.home, { recursive: true, withFileTypes: true }).filter((f) => f.isFile());
+    const files = readdirSync(world().home, { recursive: true, withFileTypes: true }).filter((f) =>
+      f.isFile(),
+    );
     expect(files.length).toBeGreaterThan(5);
     for (const file of files) {
       expect(tokensIn(readFileSync(join(file.parentPath, file.name), "latin1"))).toEqual([]);
     }
-    expect(tokensIn(parent.written())).toEqual([]);
+    expect(tokensIn(parent().written())).toEqual([]);
   });
 
   test("an exception nobody caught shows none", async () => {
@@ -121,8 +121,8 @@ describe("tokens stay where they belong", () => {
       throw Object.assign(new Error("it holds " + credential), { session, answer });
     `;
     const failing = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
-      cwd: world.workdir,
-      env: { PATH: process.env.PATH, HOME: world.home, MURMUR_ROOST_URL: world.roostUrl },
+      cwd: world().workdir,
+      env: { PATH: process.env.PATH, HOME: world().home, MURMUR_ROOST_URL: world().roostUrl },
       stdio: ["ignore", "pipe", "pipe"],
     });
     const shown = (await new Response(failing.stdout).text()) + (await new Response(failing.stderr).text());

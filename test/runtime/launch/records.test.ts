@@ -8,7 +8,8 @@ import { statusOf } from "../../../src/runtime/posix.ts";
 import { createChildSessions } from "../../../src/runtime/session/child-sessions.ts";
 import { writeChild } from "../delegation/shell-child.ts";
 import { sharedParent } from "../parent.ts";
-import { openDescriptors, processesOf } from "../world.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { processesOf } from "../world.ts";
 
 const { world, parent } = sharedParent();
 
@@ -18,13 +19,13 @@ let children = 0;
 async function launched(...lines: readonly string[]): Promise<LaunchedChild> {
   const name = `child-${children++}`;
   const program = writeChild(
-    world.home,
+    world().home,
     name,
     "read -r approval",
     `session=ses_${name}; own="$HOME/.murmur/records$(pwd -P)/$session"`,
     ...lines,
   );
-  return parent.launched("", { environment: { MURMUR_MUR_BINARY: program } });
+  return parent().launched("", { environment: { MURMUR_MUR_BINARY: program } });
 }
 
 /** Prints the first line; `records` is a text of the shell's. */
@@ -45,7 +46,7 @@ function pathOf({ records }: LaunchedChild): string {
 
 test("its own is held from the first line on", async () => {
   const child = await launched('mkdir -p "$own"', says("$own"), STAY);
-  const path = join(world.home, ".murmur", "records", child.workdir.path.slice(1), child.sessionId);
+  const path = join(world().home, ".murmur", "records", child.workdir.path.slice(1), child.sessionId);
   expect(pathOf(child)).toBe(path);
   await ended(child);
   expect(pathOf(child)).toBe(path);
@@ -53,8 +54,8 @@ test("its own is held from the first line on", async () => {
 });
 
 test("its own that is made only after the first line is held once the child has ended", async () => {
-  const before = openDescriptors();
-  const gate = join(world.home, "gate-of-the-late");
+  const before = openFiles();
+  const gate = join(world().home, "gate-of-the-late");
   const child = await launched(
     says("$own"),
     `while [ ! -e '${gate}' ]; do sleep 0.01; done`,
@@ -65,11 +66,11 @@ test("its own that is made only after the first line is held once the child has 
   await child.exited;
   expect(pathOf(child)).toEndWith(`${child.workdir.path}/${child.sessionId}`);
   child.release();
-  expect(openDescriptors()).toBeLessThanOrEqual(before);
+  await noMoreFilesThan(before);
 });
 
 test("one that is made once the child was let go is not opened any more", async () => {
-  const gate = join(world.home, "gate-of-the-released");
+  const gate = join(world().home, "gate-of-the-released");
   const child = await launched(
     says("$own"),
     `while [ ! -e '${gate}' ]; do sleep 0.01; done; mkdir -p "$own"`,
@@ -81,7 +82,7 @@ test("one that is made once the child was let go is not opened any more", async 
 });
 
 describe("what an older session of this user left is neither read nor written", () => {
-  const records = () => join(world.home, ".murmur", "records");
+  const records = () => join(world().home, ".murmur", "records");
   function older(name: string): string {
     const path = join(records(), "older", name);
     mkdirSync(join(path, "out"), { recursive: true });
@@ -123,7 +124,7 @@ test.each([
 });
 
 test("what is held stays the same directory when its name becomes another's", async () => {
-  const child = await parent.launched("agent");
+  const child = await parent().launched("agent");
   if (!child.records.ok) throw new Error(child.records.fault);
   const { path, descriptor } = child.records.value;
   const before = statusOf(descriptor);
@@ -137,15 +138,15 @@ test("what is held stays the same directory when its name becomes another's", as
 describe("a child that goes by a session id that is another's is no child", () => {
   async function failureOf(sessionId: string, records: string) {
     const line = JSON.stringify({ session_id: sessionId, url: "", records_dir: records });
-    const outcome = await parent.launch(`says:${line}`);
+    const outcome = await parent().launch(`says:${line}`);
     if (outcome.kind !== "failed") throw new Error(JSON.stringify(outcome));
     const { cause, message, started } = outcome.failure;
-    expect(processesOf(started?.workdir ?? "?")).toEqual([]);
+    expect(processesOf(started?.workdir ?? "")).toEqual([]);
     return { cause, message };
   }
 
   test("its parent's: nothing is written into the parent's records", async () => {
-    const { id, directories } = parent.session;
+    const { id, directories } = parent().session;
     const before = readdirSync(directories.records.path);
     const { cause, message } = await failureOf(id, directories.records.path);
     expect(cause).toBe("taken-session-id");
@@ -156,7 +157,7 @@ describe("a child that goes by a session id that is another's is no child", () =
   });
 
   test("another child's, also when that one is gone", async () => {
-    const child = await parent.launched("agent");
+    const child = await parent().launched("agent");
     if (!child.records.ok) throw new Error(child.records.fault);
     const { path } = child.records.value;
     const says = `names the session of another child of this capsule, ${child.sessionId};`;

@@ -15,7 +15,7 @@ const { world, parent } = sharedParent({ parent: PARENT, worker: WORKER });
 
 /** What makes a Bun program in this folder run somebody else's code, or see somebody else's variables. */
 function plantHostileFiles(): string {
-  const marker = join(world.home, "planted-code-ran");
+  const marker = join(world().home, "planted-code-ran");
   const files = {
     "bunfig.toml": 'preload = ["./planted.ts"]\n[test]\npreload = ["./planted.ts"]\n',
     "planted.ts": `require("node:fs").writeFileSync(${JSON.stringify(marker)}, process.argv.join(" "));`,
@@ -24,9 +24,9 @@ function plantHostileFiles(): string {
     "tsconfig.json": '{"compilerOptions":{"jsx":"react","jsxImportSource":"planted"}}',
     "package.json": '{"name":"planted","type":"module"}',
   };
-  for (const [name, content] of Object.entries(files)) writeFileSync(join(world.workdir, name), content);
-  mkdirSync(join(world.workdir, "peer-in"));
-  writeFileSync(join(world.workdir, "peer-in", "message"), "for the parent only");
+  for (const [name, content] of Object.entries(files)) writeFileSync(join(world().workdir, name), content);
+  mkdirSync(join(world().workdir, "peer-in"));
+  writeFileSync(join(world().workdir, "peer-in", "message"), "for the parent only");
   return marker;
 }
 
@@ -34,25 +34,25 @@ describe("a copy of the parent's work folder", () => {
   test("is what the child starts in, and nothing in it is run", async () => {
     const marker = plantHostileFiles();
     // A Bun that does look around in such a folder does run it: the folder is as hostile as it is meant to be.
-    Bun.spawnSync([process.execPath, "-e", "0"], { cwd: world.workdir });
+    Bun.spawnSync([process.execPath, "-e", "0"], { cwd: world().workdir });
     expect(existsSync(marker)).toBe(true);
     const ran = readFileSync(marker, "utf8");
 
-    const child = await parent.launched("report");
+    const child = await parent().launched("report");
     const given = JSON.parse(readFileSync(join(child.workdir.path, "given.json"), "utf8"));
     await endAll([child], systemClock);
     expect(readFileSync(marker, "utf8")).toBe(ran);
     expect(given.env.PLANTED).toBeUndefined();
     expect(given.env.CHILD_MODE).toBe("report");
-    expect(given.env.MURMUR_ROOST_URL).toBe(world.roostUrl);
+    expect(given.env.MURMUR_ROOST_URL).toBe(world().roostUrl);
 
     const copied = readdirSync(child.workdir.path).sort();
-    const listed = readdirSync(world.workdir).sort();
+    const listed = readdirSync(world().workdir).sort();
     expect(copied).toEqual([...listed.filter((name) => name !== "peer-in"), "given.json"].sort());
-    expect(existsSync(join(world.workdir, "given.json"))).toBe(false);
+    expect(existsSync(join(world().workdir, "given.json"))).toBe(false);
     expect(given.args.slice(-2)).toEqual(["--parent-workdir-snapshot", JSON.stringify(child.copy)]);
     expect(child.copy).toMatchObject({
-      source: world.workdir,
+      source: world().workdir,
       files: 6,
       skipped_count: 1,
       skipped: [{ path: "peer-in", reason: "runtime-owned" }],
@@ -61,44 +61,44 @@ describe("a copy of the parent's work folder", () => {
   });
 
   test("over the child's ceiling fails the delegation, which leaves no folder", async () => {
-    const before = parent.children();
-    writeFileSync(join(world.workdir, "large"), Buffer.alloc(CEILING));
-    const outcome = await parent.launch("report");
+    const before = parent().children();
+    writeFileSync(join(world().workdir, "large"), Buffer.alloc(CEILING));
+    const outcome = await parent().launch("report");
     expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "snapshot" } });
     const message = outcome.kind === "failed" ? outcome.failure.message : "";
     expect(message).toContain("local/worker@0.1.0");
     expect(message).toContain(String(CEILING));
     expect(message).toContain("capabilities.resources.workdir_max_bytes");
-    expect(parent.children()).toEqual(before);
-    writeFileSync(join(world.workdir, "large"), "");
+    expect(parent().children()).toEqual(before);
+    writeFileSync(join(world().workdir, "large"), "");
   });
 
   test("that took longer than its approval lasts starts nothing", async () => {
-    const before = parent.children();
+    const before = parent().children();
     const clock = manualClock(Date.now());
-    const outcome = await parent.launch("report", {
+    const outcome = await parent().launch("report", {
       clock,
-      onProgress: () => void clock.advance(61_000),
+      onProgress: () => void clock.advance(600_000),
     });
     expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "expired" } });
-    expect(parent.children()).toEqual(before);
+    expect(parent().children()).toEqual(before);
   });
 
   test("that is given up on the way starts nothing", async () => {
-    const before = parent.children();
+    const before = parent().children();
     const giveUp = new AbortController();
-    const outcome = await parent.launch("report", {
+    const outcome = await parent().launch("report", {
       signal: giveUp.signal,
       onProgress: () => giveUp.abort(),
     });
     expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "canceled" } });
-    expect(parent.children()).toEqual(before);
+    expect(parent().children()).toEqual(before);
   });
 
   test.each(["./planted-mur", "planted-mur"])("is no place to find the program %s in", async (binary) => {
-    const path = join(world.workdir, "planted-mur");
+    const path = join(world().workdir, "planted-mur");
     writeFileSync(path, '#!/bin/sh\necho \'{"session_id":"ses_planted"}\'\n', { mode: 0o755 });
-    const outcome = await parent.launch("report", { environment: { MURMUR_MUR_BINARY: binary } });
+    const outcome = await parent().launch("report", { environment: { MURMUR_MUR_BINARY: binary } });
     expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "not-started" } });
   });
 });

@@ -1,26 +1,21 @@
 /** A parent whose own standard streams nobody reads goes on, and loses nothing that its children write. */
 
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { compiled } from "../../kit/compiled.ts";
+import { shared } from "../../kit/shared.ts";
 import { fullPipe, type UnreadStream, unreadSocket, unreadTerminal } from "../../kit/unread.ts";
 import { until } from "../../kit/until.ts";
-import { PARENT, WORKER } from "../parent.ts";
-import { childBinary, createWorld, ROOMY, type World } from "../world.ts";
+import { PARENT, sharedWorld, WORKER } from "../parent.ts";
+import { childBinary } from "../world.ts";
 
-let world: World;
-let program: string;
-let child: string;
-
-beforeAll(async () => {
-  world = await createWorld(ROOMY);
-  await world.publish("local/parent", PARENT);
-  await world.publish("local/worker", WORKER);
-  program = await compiled(join(import.meta.dir, "unread-parent-program.ts"));
-  child = await childBinary();
-}, 60_000);
-afterAll(() => world.stop());
+const world = sharedWorld(async (made) => {
+  await made.publish("local/parent", PARENT);
+  await made.publish("local/worker", WORKER);
+});
+const program = shared(() => compiled(join(import.meta.dir, "unread-parent-program.ts")));
+const child = shared(childBinary);
 
 const BLOCKS = 32;
 
@@ -31,9 +26,9 @@ for (const [what, open] of [
 ] as const satisfies readonly (readonly [string, () => UnreadStream])[]) {
   test(`with ${what} that nobody reads, it goes on while its child writes 2 MB, and all of it comes through`, async () => {
     using stream = open();
-    const workdir = join(world.workdir, "..", what.replaceAll(" ", "-"));
+    const workdir = join(world().workdir, "..", what.replaceAll(" ", "-"));
     const parent = Bun.spawn(
-      ["sh", "-c", 'mkdir "$1" && shift && exec "$@"', "sh", workdir, program].concat([
+      ["sh", "-c", 'mkdir "$1" && shift && exec "$@"', "sh", workdir, program()].concat([
         "run",
         "--capsule",
         "local/parent",
@@ -46,9 +41,9 @@ for (const [what, open] of [
       {
         env: {
           PATH: process.env.PATH ?? "",
-          HOME: world.home,
-          MURMUR_ROOST_URL: world.roostUrl,
-          MURMUR_MUR_BINARY: child,
+          HOME: world().home,
+          MURMUR_ROOST_URL: world().roostUrl,
+          MURMUR_MUR_BINARY: child(),
           CHILD_MODE: `floods-stdout:${BLOCKS}`,
         },
         stdio: ["ignore", stream.fd, stream.fd],
@@ -60,16 +55,12 @@ for (const [what, open] of [
         return existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
       };
       // Long after the stream is full.
-      await until("the parent goes on", () => marks() > 50, 30_000);
+      await until("the parent goes on", () => marks() > 50);
       let copied = "";
-      await until(
-        "all of it was copied on",
-        () => {
-          copied += stream.take();
-          return copied.includes("flooded");
-        },
-        30_000,
-      );
+      await until("all of it was copied on", () => {
+        copied += stream.take();
+        return copied.includes("flooded");
+      });
       expect(copied.replaceAll(/[^x]/g, "").length).toBe(BLOCKS * 65_536);
       parent.kill("SIGTERM");
       expect(await parent.exited).toBe(0);
@@ -77,5 +68,5 @@ for (const [what, open] of [
       parent.kill("SIGKILL");
       await parent.exited;
     }
-  }, 60_000);
+  });
 }

@@ -3,14 +3,13 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { isRoot } from "../../kit/folders.ts";
-import { processesOf } from "../world.ts";
+import { processesOf, uniqueSleep } from "../world.ts";
 
 // Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const source = join(import.meta.dir, "../../../src/runtime");
-/** Seconds that no other process sleeps. */
-const SLEEP = `1000.${process.pid}`;
+const SLEEP = uniqueSleep();
 
 const PARENT = `
   import { endAll, Secret, systemClock } from "${source}/index.ts";
@@ -22,7 +21,7 @@ const PARENT = `
   function start(...command) {
     const lifeline = openLifeline();
     const started = startProcess({
-      command: [...command, "/bin/sh", "-c", "echo ready; exec sleep ${SLEEP}"],
+      command: [...command, "/bin/sh", "-c", "echo ready; exec ${SLEEP}"],
       workdir: root.value,
       environment: { PATH: process.env.PATH },
       lifeline: lifeline.value.readEnd,
@@ -53,6 +52,6 @@ test.skipIf(!isRoot || !Bun.which("setpriv"))("does not keep the others from bei
   });
   const said = await new Response(parent.stdout).text();
   const status = await parent.exited;
-  for (const pid of processesOf(`sleep ${SLEEP}`)) process.kill(pid, "SIGKILL");
+  for (const pid of processesOf(SLEEP)) process.kill(pid, "SIGKILL");
   expect([said, status]).toEqual(["its own child has ended\n", 0]);
 });

@@ -2,7 +2,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 
 // Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const SIGNALS = join(import.meta.dir, "../../../src/runtime/posix/signals.ts");
 

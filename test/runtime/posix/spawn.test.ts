@@ -8,7 +8,7 @@ import { close, type Errno, openDirectoryPath } from "../../../src/runtime/posix
 import { until } from "../../kit/until.ts";
 
 // Processes start slowly on a machine that is busy with other things.
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const opened: number[] = [];
 afterEach(() => {

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { createDiagnostics } from "../../../src/runtime/session/diagnostics.ts";
-import { hold, openFiles } from "../../kit/folders.ts";
+import { hold, noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { scratchDirectory } from "../../kit/scratch.ts";
 
 /** Diagnostics of a session whose spawner ends when it is told to. */
@@ -52,7 +52,7 @@ test("once the spawner has ended, lines go into the records directory that is he
   expect(written()).toBe("");
   records.close();
   diagnose("nobody hears this");
-  expect(openFiles()).toBeLessThanOrEqual(before);
+  await noMoreFilesThan(before);
 });
 
 test("a link or a FIFO where the log belongs is neither followed nor waited for", async () => {

@@ -11,6 +11,7 @@ import {
   readdirSync,
   readFileSync,
   readlinkSync,
+  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -21,7 +22,8 @@ import {
 import { close, createFileAt, setModified } from "../../../src/runtime/posix.ts";
 import type { SnapshotRequest } from "../../../src/runtime/snapshot/snapshot.ts";
 import { snapshotWorkdir } from "../../../src/runtime/snapshot/snapshot.ts";
-import { hold, modeOf, openFiles, type TestFolder, testFolder } from "../../kit/folders.ts";
+import { hold, modeOf, noMoreFilesThan, openFiles, type TestFolder, testFolder } from "../../kit/folders.ts";
+import { until } from "../../kit/until.ts";
 import { readTree } from "./tree.ts";
 
 let folder: TestFolder;
@@ -183,7 +185,7 @@ test("a file's holes stay holes", async () => {
   expect(read.subarray(0, 5).toString()).toBe("start");
   expect(read.subarray(30_000_000, 30_000_006).toString()).toBe("middle");
   expect(read.subarray(6, 30_000_000).every((byte) => byte === 0)).toBe(true);
-}, 30_000);
+});
 
 test("a tree deeper than any path may be long is copied, counted and removed", async () => {
   const script = `import os\nos.chdir(${JSON.stringify(source)})\nfor i in range(300):\n os.mkdir("d"*200)\n os.chdir("d"*200)\n open("f","w").write("x")\nos.mkfifo("fifo")\nos.chmod(".", 0o555)`;
@@ -202,7 +204,7 @@ test("a tree deeper than any path may be long is copied, counted and removed", a
   expect(made.bytes).toBe(made.dirs);
   if (made.dirs === 300) expect(made.skipped_count).toBe(1);
   expect(JSON.stringify(made).length).toBeLessThanOrEqual(32 * 1024);
-  expect(openFiles()).toBeLessThanOrEqual(before);
+  await noMoreFilesThan(before);
   source = copy;
   copy = folder.at("second");
   mkdirSync(copy);
@@ -233,14 +235,24 @@ test("a destination that cannot take an entry fails the copy and says which", as
 
 test("a copy that is given up ends, also in the middle of a file, and leaves nothing", async () => {
   writeFileSync(at("large"), Buffer.alloc(64 * 1024 * 1024, 1));
-  for (let file = 0; file < 14; file++) copyFileSync(at("large"), at(`large-${file}`));
+  for (let file = 0; file < 3; file++) copyFileSync(at("large"), at(`large-${file}`));
   const before = openFiles();
-  const giveUp = new AbortController();
-  const fault = faultOf({ signal: giveUp.signal, onProgress: () => giveUp.abort() });
-  expect((await fault).kind).toBe("aborted");
+  // Again where a busy machine let the whole copy be made before this thread heard of its beginning.
+  await until("a copy is given up on the way", async () => {
+    const giveUp = new AbortController();
+    const outcome = await snapshot({ signal: giveUp.signal, onProgress: () => giveUp.abort() });
+    if (outcome.ok) {
+      rmSync(copy, { recursive: true });
+      mkdirSync(copy, { mode: 0o700 });
+      return false;
+    }
+    expect(outcome.fault.kind).toBe("aborted");
+    expect(readdirSync(copy)).toEqual([]);
+    return true;
+  });
   expect((await faultOf({ signal: AbortSignal.abort() })).kind).toBe("aborted");
-  expect(openFiles()).toBeLessThanOrEqual(before);
-}, 30_000);
+  await noMoreFilesThan(before);
+});
 
 test("progress is told, grows, and ends at the whole", async () => {
   for (let file = 0; file < 20; file++) writeFileSync(at(`file-${file}`), Buffer.alloc(1000 * file));
@@ -269,7 +281,7 @@ test("many copies, one after the other and at once, leave no descriptor and no t
   const before = openFiles();
   for (let round = 0; round < 20; round++) await copyTo(`one-${round}`);
   await Promise.all(Array.from({ length: 8 }, (_, round) => copyTo(`many-${round}`)));
-  expect(openFiles()).toBeLessThanOrEqual(before);
+  await noMoreFilesThan(before);
   expect(existsSync(folder.at("many-7", "file"))).toBe(true);
   expect(lstatSync(source).isDirectory()).toBe(true);
 });

@@ -1,0 +1,111 @@
+/**
+ * `npm run test:soak -- RUNS [--busy] [--nice] [FILE...]`: the whole test command again and again, or these files of it.
+ *
+ * Every third run has the machine for itself, every third shares it with two busy loops, every third is as patient as
+ * `nice -n 19` makes it; a switch makes all runs of its kind. One line a run tells its verdict and its time. What a red
+ * run said is kept in a file. Exit status 1 where a run was red.
+ */
+
+import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT } from "./compile.ts";
+
+type Kind = "plain" | "busy" | "nice";
+
+const LOOPS = 2;
+
+interface Options {
+  readonly runs: number;
+  readonly kinds: readonly Kind[];
+  readonly files: readonly string[];
+}
+
+/** A sentence where they cannot be read. */
+function readOptions(args: readonly string[]): Options | string {
+  const kinds = (["busy", "nice"] as const).filter((kind) => args.includes(`--${kind}`));
+  const [runs, ...files] = args.filter((arg) => arg !== "--busy" && arg !== "--nice");
+  if (runs === undefined || !/^[1-9]\d{0,5}$/.test(runs))
+    return "say how many runs: a whole number from 1 on";
+  const unknown = files.find((file) => file.startsWith("-"));
+  if (unknown !== undefined) return `unknown switch ${unknown}: there are --busy and --nice`;
+  return { runs: Number(runs), kinds: kinds.length > 0 ? kinds : ["plain", "busy", "nice"], files };
+}
+
+/** What this has started and not yet seen the end of, each in a group of its own. */
+const running = new Set<Bun.Subprocess>();
+
+function start(command: readonly string[], output: number | "ignore"): Bun.Subprocess {
+  const child = Bun.spawn([...command], {
+    cwd: ROOT,
+    stdio: ["ignore", output, output],
+    // With what it starts, so that an interrupt ends all of it.
+    detached: true,
+  });
+  running.add(child);
+  void child.exited.finally(() => running.delete(child));
+  return child;
+}
+
+async function end(child: Bun.Subprocess): Promise<void> {
+  if (running.has(child)) process.kill(-child.pid, "SIGTERM");
+  await child.exited;
+}
+
+let isStopped = false;
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+/** Whether it was green. */
+async function run(kind: Kind, files: readonly string[], log: string): Promise<boolean> {
+  const loops = kind === "busy" ? LOOPS : 0;
+  const beside = Array.from({ length: loops }, () => start(["sh", "-c", "while :; do :; done"], "ignore"));
+  const output = openSync(log, "w");
+  try {
+    const patience = kind === "nice" ? ["nice", "-n", "19"] : [];
+    const tests = start([...patience, "npm", "test", "--", ...files], output);
+    return (await tests.exited) === 0;
+  } finally {
+    closeSync(output);
+    await Promise.all(beside.map(end));
+  }
+}
+
+async function soak({ runs, kinds, files }: Options): Promise<number> {
+  const folder = mkdtempSync(join(tmpdir(), "mur-roost-test-soak-"));
+  say(`${runs} runs of npm test on ${availableParallelism()} cores`);
+  let red = 0;
+  for (let index = 0; index < runs; index++) {
+    const kind = kinds[index % kinds.length] ?? "plain";
+    const log = join(folder, `run-${index + 1}-${kind}.txt`);
+    const began = performance.now();
+    const isGreen = await run(kind, files, log);
+    const seconds = Math.round((performance.now() - began) / 1000);
+    const verdict = isGreen ? "green" : `red: ${log}`;
+    if (isStopped) {
+      say("stopped");
+      rmSync(log);
+      break;
+    }
+    say(`${String(index + 1).padStart(3)}  ${kind.padEnd(5)}  ${String(seconds).padStart(4)} s  ${verdict}`);
+    if (isGreen) rmSync(log);
+    else red++;
+  }
+  if (red === 0) rmSync(folder, { recursive: true });
+  if (!isStopped) say(red === 0 ? `all ${runs} green` : `${red} of ${runs} red`);
+  return red === 0 && !isStopped ? 0 : 1;
+}
+
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.on(signal, () => {
+    isStopped = true;
+    for (const child of running) void end(child);
+  });
+}
+
+const options = readOptions(process.argv.slice(2));
+if (typeof options === "string") {
+  process.stderr.write(`test-soak: ${options}\n`);
+  process.exit(2);
+}
+process.exit(await soak(options));

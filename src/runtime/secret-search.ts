@@ -1,0 +1,59 @@
+/**
+ * Finding a token in a text, in a time that grows with the text alone. A child chooses the token of its door, and what it
+ * writes: of "aaa…b" in "aaa…" the engine's own search compares all of it at every place.
+ */
+
+import type { Secret } from "./secret.ts";
+
+/** Where none of these is, no longer text that begins with it is either: that is quickly seen. */
+const BEGINNING = 32;
+
+/** Where the secret stands in the text: each begins where the one before has ended, or later. */
+export function occurrencesOf(secret: Secret, text: string): number[] {
+  const token = secret.reveal();
+  const places: number[] = [];
+  let at = text.indexOf(token.slice(0, BEGINNING));
+  if (at < 0) return places;
+  const borders = bordersOf(secret);
+  for (let matched = 0; at < text.length; at++) {
+    matched = goOn(token, borders, matched, text.charCodeAt(at));
+    if (matched < token.length) continue;
+    places.push(at + 1 - matched);
+    matched = 0;
+  }
+  return places;
+}
+
+/** How many characters at the end of the text are the beginning of the secret, and not all of it. */
+export function begunAtEnd(secret: Secret, text: string): number {
+  const token = secret.reveal();
+  const borders = bordersOf(secret);
+  let matched = 0;
+  for (let at = Math.max(0, text.length - token.length + 1); at < text.length; at++) {
+    matched = goOn(token, borders, matched, text.charCodeAt(at));
+  }
+  return matched;
+}
+
+/** How much of the token is read with one more character, where `matched` of it were (Knuth, Morris, Pratt). */
+function goOn(token: string, borders: Uint16Array, matched: number, code: number): number {
+  let length = matched;
+  while (length > 0 && token.charCodeAt(length) !== code) length = borders[length] ?? 0;
+  return token.charCodeAt(length) === code ? length + 1 : 0;
+}
+
+const known = new WeakMap<Secret, Uint16Array>();
+
+/** Of the first `n` characters of the token: how many of their last are also the first, and not all of them. */
+function bordersOf(secret: Secret): Uint16Array {
+  let borders = known.get(secret);
+  if (!borders) {
+    const token = secret.reveal();
+    borders = new Uint16Array(token.length + 1);
+    for (let length = 1; length < token.length; length++) {
+      borders[length + 1] = goOn(token, borders, borders[length] ?? 0, token.charCodeAt(length));
+    }
+    known.set(secret, borders);
+  }
+  return borders;
+}
