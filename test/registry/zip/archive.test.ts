@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { crc32 } from "node:zlib";
 import { readArchivedManifest } from "../../../src/registry/zip/archive.ts";
 import { atOnce } from "../../../src/slices.ts";
 import { STORED, type ZipEnd, type ZipEntry, zipBytes } from "../../kit/zip-bytes.ts";
@@ -41,7 +42,6 @@ describe("the manifest of an archive", () => {
   test("is checked as an entry, and nothing else is", () => {
     expect(() => read([{ ...MANIFEST, method: 12 }])).toThrow("its murmur.yaml uses compression method 12");
     expect(read([{ ...OTHER, method: 12, crc: 1, attributes: 0x10 }, MANIFEST])).toBe(TEXT);
-    expect(read([{ ...OTHER, local: { crc: 1, method: 7 } }, MANIFEST])).toBe(TEXT);
   });
 });
 
@@ -52,6 +52,9 @@ describe("an entry", () => {
     expect(() => read([{ ...OTHER, local: { name: "tool.wasn" } }, MANIFEST])).toThrow(
       differs("one of its entries"),
     );
+    // All that is said of its data, too.
+    expect(() => read([{ ...MANIFEST, local: { crc: 1 } }])).toThrow(differs("its murmur.yaml"));
+    expect(() => read([{ ...OTHER, local: { method: 7 } }, MANIFEST])).toThrow(differs("one of its entries"));
     // The same name, and a Unicode path beside one of the two that leads elsewhere.
     const elsewhere = Buffer.from("\x75\x70\x10\x0012345murmur.yaml", "latin1");
     expect(() => read([{ ...OTHER, local: { extra: elsewhere } }, MANIFEST])).toThrow("goes by two names");
@@ -73,21 +76,37 @@ describe("an entry", () => {
       ]),
     ).toThrow();
     expect(() => read([OTHER, { ...MANIFEST, offset: second - 1 }])).toThrow(OVERLAPS);
-    expect(read([{ ...OTHER, descriptor: Buffer.alloc(16) }, MANIFEST])).toBe(TEXT);
+  });
+
+  test("is followed by nothing but what belongs to it", () => {
+    const descriptor = Buffer.alloc(12);
+    descriptor.writeUInt32LE(crc32("some bytes"), 0);
+    descriptor.writeUInt32LE(10, 4);
+    descriptor.writeUInt32LE(10, 8);
+    const known = { ...OTHER, method: STORED, flags: 8, descriptor };
+    expect(read([known, MANIFEST])).toBe(TEXT);
+    expect(read([MANIFEST, known])).toBe(TEXT);
+    const behind = "something else stands behind one of its entries";
+    for (const wrong of [Buffer.alloc(12), Buffer.alloc(1), Buffer.alloc(25)]) {
+      expect(() => read([{ ...known, descriptor: wrong }, MANIFEST])).toThrow(behind);
+      expect(() => read([MANIFEST, { ...known, descriptor: wrong }])).toThrow(behind);
+      expect(() => read([{ ...OTHER, descriptor: wrong }, MANIFEST])).toThrow(behind);
+    }
   });
 
   test("ends before the directory, its header and its data", () => {
-    const whole = zipBytes([MANIFEST, { name: "e", method: STORED }]);
-    const directory = whole.indexOf("PK\x01\x02");
-    // The last entry is a header, one letter and no data: it ends where the directory begins.
-    expect(readBytes(whole)).toBe(TEXT);
-    const at = (offset: number) => read([MANIFEST, { name: "e", method: STORED, offset }]);
-    expect(() => at(directory - 29)).toThrow(OVERLAPS);
-    expect(() => at(directory)).toThrow(OVERLAPS);
-    expect(() => at(directory - 30)).toThrow("one of its entries is not where the directory says");
     const sizes = (compressedSize: number) => read([MANIFEST, { ...OTHER, method: STORED, compressedSize }]);
     expect(sizes(10)).toBe(TEXT);
     expect(() => sizes(11)).toThrow(OVERLAPS);
+    const whole = zipBytes([MANIFEST]);
+    const directory = whole.subarray(whole.indexOf("PK\x01\x02"));
+    const withRoom = (bytes: number) => {
+      const archive = Buffer.concat([Buffer.alloc(bytes, "x"), directory]);
+      archive.writeUInt32LE(bytes, archive.length - 6);
+      return () => readBytes(archive);
+    };
+    expect(withRoom(29)).toThrow(OVERLAPS);
+    expect(withRoom(30)).toThrow("one of its entries is not where the directory says");
   });
 });
 
