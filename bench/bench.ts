@@ -1,9 +1,9 @@
 /**
- * `npm run bench`: what a request costs, on the executable as it is released, beside a server that does the least.
+ * `npm run bench`: what a request costs, on the executable as released, compared with a server that does the minimum.
  *
- * Prints the table, and writes it to `bench/results.json` and the curves to `bench/spawn.svg`. Linux: it reads what the
- * kernel counts for a process. Each row must be seen on an otherwise idle machine; ratios and processor time hold on a
- * shared one too.
+ * Prints the table, and writes it to `bench/results.json` and the curves to `bench/spawn.svg`. Linux only, because it
+ * reads the kernel's figures for a process. Run it on an otherwise idle machine; on a shared one only ratios and processor
+ * time are valid.
  */
 
 import { availableParallelism, cpus } from "node:os";

@@ -1,4 +1,4 @@
-/** Compiles what is measured: the daemon as it is released for this machine, and the floor on the same runtime. */
+/** Compiles what is measured: the daemon as released for this machine, and the floor on the same runtime. */
 
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -11,11 +11,11 @@ const PLACE = join(ROOT, "dist/bench");
 export interface Built {
   readonly daemon: string;
   readonly floor: string;
-  /** Which runtime both of them run on. */
+  /** The runtime that both run on. */
   readonly runtime: string;
 }
 
-/** On Linux x86-64 the released runtime is the baseline one; it is fetched once and checked against its pin. */
+/** Compiles both. On Linux x86-64 the released runtime is the baseline one: it is fetched once and checked against its pin. */
 export async function buildAll(): Promise<Built> {
   const daemon = join(PLACE, "mur-roost");
   const floor = join(PLACE, "floor");
@@ -36,7 +36,7 @@ export async function buildAll(): Promise<Built> {
   return { daemon, floor, runtime: `Bun ${Bun.version}, ${target.bunTarget}` };
 }
 
-/** As the daemon is compiled, so that the difference is what the two do. */
+/** Compiles the floor like the daemon, so that only what they do differs. */
 async function compileFloor(
   outfile: string,
   runtime: { readonly target?: Bun.Build.CompileTarget; readonly executablePath?: string },

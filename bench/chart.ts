@@ -1,4 +1,4 @@
-/** The chart of docs/performance.md: one curve for reservations held, one for sessions finished; flat is what is promised. */
+/** The chart of docs/performance.md: one curve for reservations held, one for sessions finished. Both should be flat. */
 
 import type { Curves, Point } from "./flatness.ts";
 

@@ -1,6 +1,6 @@
 /**
  * Rows that are measured one event at a time: how long it takes, and how long others wait meanwhile. Each subject is
- * an artifact that nobody has asked for before.
+ * an artifact that has not been requested before.
  */
 
 import { CHILD, type Host, SUBJECT } from "./host.ts";
@@ -16,9 +16,9 @@ export interface EventCase {
   readonly what: string;
   /** The files of the archive. */
   readonly files: () => Readonly<Record<string, string | Uint8Array>>;
-  /** Status of the answer: some artifacts are refused. */
+  /** The expected status: some artifacts are refused. */
   readonly expect: number;
-  /** The longest that the event itself may take, and that anybody else may wait for an answer; milliseconds. */
+  /** How long the event itself may take, and how long anyone else may wait for an answer, in milliseconds. */
   readonly within?: number;
   readonly othersWithin?: number;
   readonly target: string;
@@ -34,7 +34,7 @@ capabilities:
   containment: scoped
 `;
 
-/** Bytes that do not deflate. */
+/** Bytes that cannot be compressed. */
 function noise(bytes: number): Uint8Array {
   const filled = new Uint8Array(bytes);
   for (let at = 0; at < bytes; at += 65_536) crypto.getRandomValues(filled.subarray(at, at + 65_536));
@@ -43,7 +43,7 @@ function noise(bytes: number): Uint8Array {
 
 const LARGEST_MANIFEST_BYTES = 256 * 1024;
 
-/** A list that fills the manifest up to what is allowed. */
+/** A manifest of the largest size, full of entries of one list. */
 function largestManifest(): string {
   const head =
     "name: subject\nversion: 1.0.0\ncapabilities:\n  containment: scoped\n  network:\n    allow:\n";
@@ -52,7 +52,7 @@ function largestManifest(): string {
   return head + Array.from({ length: entries }, (_, index) => line(index)).join("");
 }
 
-/** As many empty lists as a manifest has room for. */
+/** A manifest of the largest size, full of empty lists. */
 function emptyLists(): string {
   const head =
     "name: subject\nversion: 1.0.0\ncapabilities: {containment: scoped, filesystem: {scope: notes/a}}\ny: [";
@@ -106,7 +106,7 @@ export function eventCases(coldMiB: number): readonly EventCase[] {
   ];
 }
 
-/** A row for the event itself, one for the same question asked again, and one for everybody else meanwhile. */
+/** A row for the event itself, one for repeating the request, and one for how long others wait meanwhile. */
 export async function measureEvent(
   host: Host,
   server: Server,
@@ -121,7 +121,7 @@ export async function measureEvent(
   const quiet: number[] = [];
   for (let repeat = 0; repeat < repeats; repeat++) {
     await host.publish(SUBJECT, one.files());
-    // Nothing is remembered of a file that changed a moment ago.
+    // Files that changed a moment ago are not remembered, so wait.
     await Bun.sleep(50);
     quiet.push((await probeWhile(server, session, Bun.sleep(50))).max);
     const event = timeOf(server, ask, one.expect);
@@ -166,7 +166,7 @@ async function timeOf(server: Server, request: Uint8Array, expect: number): Prom
   return (await runLoad({ port: server.port, connections: 1, next, expect })).latencies.max;
 }
 
-/** Asks for `/health` and for a warm `/spawn` in turn for as long as the event lasts. */
+/** Requests `/health` and a warm `/spawn` in turn until the event ends. */
 export async function probeWhile(
   server: Server,
   session: Session,

@@ -1,6 +1,6 @@
 /**
  * The two curves of the chart: `/spawn` throughput while the asking session holds more and more reservations, and after
- * more and more sessions have come and gone. Each point is taken beside the floor's.
+ * more and more sessions have come and gone. The floor is measured together with each point.
  */
 
 import { CHILD } from "./host.ts";
@@ -21,7 +21,7 @@ import type { Servers } from "./throughput.ts";
 export interface Point {
   /** Reservations held, or sessions finished. */
   readonly at: number;
-  /** `/spawn` a second. */
+  /** `/spawn` requests per second. */
   readonly rate: number;
   readonly ofFloor: number;
 }
@@ -58,7 +58,7 @@ export async function measureCurves(
     const rates = { floor: [] as number[], held: [] as number[], finished: [] as number[] };
     const request = spawnRequest(holder.credential, CHILD);
     for (let slice = 0; slice < SLICES_A_POINT; slice++) {
-      // Not a point of any curve: it keeps the daemon without a history as warm as the others.
+      // Not a point of a curve: it keeps the daemon without a history as warm as the others.
       await rateOf(fresh, spawnRequest(idle.credential, CHILD), options);
       rates.floor.push(await rateOf(floor, request, options));
       rates.held.push(await rateOf(held, request, options));

@@ -1,5 +1,5 @@
 /**
- * The floor: the least that a server on this runtime can do for a `/spawn`. It reads the same body, computes one HMAC
+ * The floor: the minimum that a server on this runtime must do for a `/spawn`. It reads the same body, computes one HMAC
  * and answers with as many bytes. It judges nothing, remembers nothing and writes no log.
  */
 

@@ -1,8 +1,8 @@
 /**
- * `npm run bench:formation`: how long a look at a formation takes, on registries that are made for it and taken away.
+ * `npm run bench:formation`: how long it takes to inspect a formation, on registries made for this and deleted afterwards.
  *
- * Prints for each the median of a few whole runs of the command, at the default depth of 3, from its start to its end.
- * The wall time must be seen on an otherwise idle machine; the processor time holds on a shared one too.
+ * Prints for each registry the median of a few whole runs of the command, at the default depth of 3. The wall time needs an
+ * otherwise idle machine; the processor time is valid on a shared one too.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,7 +16,7 @@ const COMMAND = join(import.meta.dir, "../src/cli/formation/main.ts");
 interface Subject {
   readonly runs: number;
   readonly what: string;
-  /** Whom each capsule lists; the first one is the root. */
+  /** The capsules that each capsule lists. The first capsule is the root. */
   readonly lists: readonly (readonly number[])[];
 }
 
@@ -26,7 +26,7 @@ const ALL = Array.from({ length: SIZE }, (_, capsule) => capsule);
 const rooted = (lists: (capsule: number) => readonly number[]) =>
   ALL.map((capsule) => (capsule === 0 ? ALL : lists(capsule)));
 const next = (capsule: number) => ALL.slice(0, EDGES).map((edge) => (capsule + edge + 1) % SIZE);
-/** A capsule can start only those that list no more than it does itself: here each group of ten lists itself. */
+/** A capsule can start only those that list no more than itself, so here each group of ten lists itself. */
 const group = (capsule: number) => ALL.slice(0, EDGES).map((edge) => capsule - (capsule % EDGES) + edge);
 
 const SUBJECTS: readonly Subject[] = [
@@ -57,7 +57,7 @@ try {
   rmSync(directory, { recursive: true, force: true });
 }
 
-/** All hold the same but for whom they list. */
+/** Publishes the capsules. They differ only in what they list. */
 async function publish(registry: string, { lists }: Subject): Promise<void> {
   for (const [capsule, children] of lists.entries()) {
     const listed = children.map((child) => `local/c${child}`);
@@ -75,15 +75,14 @@ capabilities:
 }
 
 interface Run {
-  /** Pairs that it judged. */
+  /** Pairs that were judged. */
   readonly pairs: number;
   readonly wallMs: number;
-  /** On all cores together: what holds on a shared machine, too. */
+  /** On all cores together. Valid on a shared machine too. */
   readonly processorMs: number;
 }
 
-/** One run of the command, from its start to its end.
- * The wall time must be seen on an otherwise idle machine; the processor time holds on a shared one too. */
+/** One run of the command, from start to end. */
 async function look(registry: string): Promise<Run> {
   const started = performance.now();
   const child = Bun.spawn(

@@ -1,4 +1,4 @@
-/** A host to measure on: a home of its own in the temporary directory, a registry, and the capsules of the bench. */
+/** A host to measure on: its own home in the temporary directory, a registry, and the capsules of the bench. */
 
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { packCapsule, publishArchive } from "../test/kit/publish.ts";
 import { type Server, startServer } from "./server.ts";
 
-/** Coordinates as a request's body names them. */
+/** Coordinates as in a request's body. */
 export interface Capsule {
   readonly name: string;
   readonly version: string;
@@ -16,13 +16,13 @@ const capsule = (name: string): Capsule => ({ name: `local/${name}`, version: "1
 
 /** The only capsule that may register without an approval. */
 export const PARENT = capsule("parent");
-/** Granted: declares a part of what its parent holds. */
+/** Granted: it declares less than its parent holds. */
 export const CHILD = capsule("child");
-/** Allowed by name, and declares more than its parent holds. */
+/** Allowed by name, but declares more than its parent holds. */
 export const GREEDY = capsule("greedy");
-/** Allowed by name, and not published. */
+/** Allowed by name, but not published. */
 export const MISSING = capsule("missing");
-/** Published, and in nobody's list. */
+/** Published, but in no capsule's list. */
 export const STRANGER = capsule("stranger");
 /** Allowed by name; published by the rows that measure how an artifact is read. */
 export const SUBJECT = capsule("subject");
@@ -46,14 +46,14 @@ capabilities:
 }
 
 export interface Host {
-  /** The directory that holds all of it. */
+  /** The directory that everything is in. */
   readonly root: string;
   readonly registry: string;
-  /** A home of its own, with nothing running in it. */
+  /** Makes a home in which nothing is running. */
   home(name: string): string;
   /** Starts a server of this host; its stderr is `<name>.log`. */
   server(name: string, command: readonly string[], home?: string): Promise<Server>;
-  /** Starts a daemon of this host, with bounds that are not reached where `options` says nothing. */
+  /** Starts a daemon of this host. By default its bounds cannot be reached. */
   daemon(name: string, options?: DaemonOptions): Promise<Server>;
   publish(capsule: Capsule, files: Readonly<Record<string, string | Uint8Array>>): Promise<void>;
   /** Ends every server that was started and not stopped. */
@@ -68,7 +68,7 @@ export interface DaemonOptions {
   readonly maxLiveCapsules?: number;
 }
 
-/** As good as none: what the bounds cost is measured, and they are not to be reached. */
+/** The largest bound. The bounds' cost is measured, but they must not be reached. */
 const UNREACHED = 4294967295;
 
 export async function createHost(executable: string): Promise<Host> {

@@ -1,6 +1,6 @@
 /**
- * Rows that are measured as throughput: in each round every one of them runs for a slice of time, so that whatever else
- * the machine does falls on all of them alike, and each is compared with what ran beside it.
+ * Rows that are measured as throughput. In each round every row runs for a slice of time, so that other load on the
+ * machine affects all of them alike, and rows are compared within a round.
  */
 
 import { type LoadOptions, type LoadResult, runLoad } from "./load.ts";
@@ -13,19 +13,19 @@ export interface Subject {
   readonly what: string;
   readonly target: string;
   readonly server: Server;
-  /** Sets the scene, unmeasured; then says what to drive. */
+  /** Prepares the slice, unmeasured, and returns what to drive. */
   readonly prepare: () => Drive | Promise<Drive>;
-  /** Requests that make one unit of the rate. */
+  /** How many requests make one unit of the rate. */
   readonly requestsPerUnit?: number;
 }
 
-/** A load, or something that drives one itself. */
+/** A load, or a function that drives one itself. */
 export type Drive =
   | ({ readonly kind?: "load" } & Pick<LoadOptions, "next" | "expect"> &
       Partial<Pick<LoadOptions, "connections" | "reconnect" | "onAnswer">>)
   | { readonly kind: "own"; readonly run: (forMs: number) => Promise<LoadResult> };
 
-/** What one subject did, a number for each round. */
+/** The figures of one subject, one for each round. */
 export interface Measured {
   readonly subject: Subject;
   readonly rate: number[];
@@ -67,7 +67,7 @@ export async function interleave(
   return measured;
 }
 
-/** @param leadInMs how long it runs before it is measured: a server that rested has given its memory back */
+/** @param leadInMs how long it runs before it is measured, because an idle server has given memory back */
 async function slice(
   { server, what, prepare }: Subject,
   forMs: number,

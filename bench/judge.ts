@@ -1,10 +1,10 @@
-/** Rows out of what was measured side by side: medians, ratios within a round, and whether what is asked for is met. */
+/** Makes rows from the measurements: medians, ratios within a round, and whether the target is met. */
 
 import type { Measured } from "./interleave.ts";
 import { median, medianRatio, type Row } from "./row.ts";
 import { FLOOR, FLOOR_RECONNECT, GRANTED } from "./throughput.ts";
 
-/** Two medians of one and the same thing differ by this much from run to run. */
+/** How much two medians of the same thing differ from run to run. */
 const NOISE = 0.03;
 
 export function throughputRows(measured: readonly Measured[]): Row[] {

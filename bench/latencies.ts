@@ -1,6 +1,6 @@
 /**
- * Latencies as counts in buckets whose width is 1/64 of their value: a quantile is exact to 1.6 %, recording one
- * allocates nothing, and how many were recorded does not matter.
+ * Latencies as counts in buckets whose width is 1/64 of their value. A quantile is exact to 1.6 %, recording allocates
+ * nothing, and the memory does not grow with their number.
  */
 
 const STEPS = 64;
@@ -29,7 +29,7 @@ export class Latencies {
     if (milliseconds > this.#max) this.#max = milliseconds;
   }
 
-  /** In milliseconds; NaN where nothing was recorded. `quantile`: 0 to 1. */
+  /** A quantile (0 to 1) in milliseconds; NaN if nothing was recorded. */
   at(quantile: number): number {
     let left = Math.ceil(this.#count * quantile);
     for (const [bucket, count] of this.#buckets.entries()) {

@@ -1,8 +1,8 @@
 /**
- * A closed-loop HTTP client that costs less than the servers it drives: requests are bytes made beforehand, one is in
- * flight per connection, and of an answer nothing is looked at but its status and its length.
+ * A closed-loop HTTP client that costs less than the servers it drives: requests are prepared bytes, each connection has
+ * one in flight, and only the status and the length of an answer are read.
  *
- * It shares its two cores with what it measures, so whatever it saves is not taken from the server.
+ * It shares two cores with the server it measures, so it must use as little processor time as possible.
  */
 
 import type { Socket } from "bun";
@@ -11,13 +11,13 @@ import { Latencies } from "./latencies.ts";
 export interface LoadOptions {
   readonly port: number;
   readonly connections: number;
-  /** The next request's bytes, whole; `undefined` where there is none left and the connection rests. */
+  /** The bytes of the next request; `undefined` if there is none left and the connection rests. */
   readonly next: (connection: number) => Uint8Array | undefined;
   /** Status that every answer must have. */
   readonly expect: number;
-  /** Called with the body of every answer, where it is wanted. */
+  /** Called with the body of every answer, if given. */
   readonly onAnswer?: (connection: number, body: string) => void;
-  /** Whether each request opens a connection of its own. */
+  /** Whether each request opens a new connection. */
   readonly reconnect?: boolean;
   /** No request is sent after this many milliseconds. */
   readonly forMs?: number;
@@ -32,16 +32,16 @@ export interface LoadResult {
 interface Connection {
   readonly number: number;
   sentAt: number;
-  /** An answer that came in several parts. */
+  /** The first part of an answer that arrives in several. */
   partial: Buffer | undefined;
   over: boolean;
 }
 
 /**
- * Drives the load until there is nothing left to send, or its time is over, and every answer has come.
+ * Drives the load until nothing is left to send or its time is over, and all answers have arrived.
  *
- * @throws {Error} at the first answer of another status than the expected one, which it quotes, and where a connection
- *   ends before its answer: a figure of wrong answers is none
+ * @throws {Error} at the first answer with an unexpected status, which it quotes, and if a connection ends before its
+ *   answer: a figure from wrong answers would be worthless
  */
 export function runLoad(options: LoadOptions): Promise<LoadResult> {
   const { promise, resolve, reject } = Promise.withResolvers<LoadResult>();
@@ -61,7 +61,7 @@ export function runLoad(options: LoadOptions): Promise<LoadResult> {
       return;
     }
     connection.sentAt = options.reconnect === true ? connection.sentAt : now;
-    // A few hundred bytes always fit the buffer of a connection on which nothing is in flight.
+    // A few hundred bytes always fit the buffer of an idle connection.
     if (socket.write(request) !== request.length)
       reject(new Error("a request did not fit the socket's buffer"));
   };
@@ -109,7 +109,7 @@ interface Head {
   readonly bodyLength: number;
 }
 
-/** Reads an answer's head, or `undefined` where it is not whole yet. Equal heads are read once. */
+/** Reads an answer's head; `undefined` if it is not complete yet. Equal heads are parsed once. */
 function createHeadReader(): (received: Buffer) => Head | undefined {
   let text = "";
   let head: Head | undefined;

@@ -1,7 +1,7 @@
 /**
- * What the reading of a manifest costs, in this process: an ordinary one, beside a YAML library that reads the same text
- * in the same rounds; and how long anything else waits while the largest ones are read, each shape of them, beside how
- * long it waits for work that only counts. (Processor time, and that comparison, hold on a machine that is shared.)
+ * What reading a manifest costs, in this process. First an ordinary one, compared with a YAML library that reads the same
+ * text in the same rounds. Then how long other work waits while the largest manifests of each shape are read, compared
+ * with how long it waits for work that only counts. (Processor time and comparisons are valid on a shared machine.)
  */
 
 import { readFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const READINGS_A_ROUND = 2000;
 
 export interface ManifestOptions {
   readonly rounds: number;
-  /** Readings of the ordinary one in a round. */
+  /** How often the ordinary one is read in a round. */
   readonly readings?: number;
 }
 
@@ -29,7 +29,7 @@ function ordinaryRow({ rounds, readings = READINGS_A_ROUND }: ManifestOptions): 
   const source = readFileSync(ORDINARY, "utf8");
   const ours: number[] = [];
   const library: number[] = [];
-  // The first round warms both up, and does not count.
+  // The first round is a warm-up and does not count.
   for (let round = 0; round <= rounds; round++) {
     const one = microsecondsOf(readings, () => readManifest(source));
     const other = microsecondsOf(readings, () => parseDocument(source, { schema: "failsafe" }));
@@ -58,7 +58,7 @@ function microsecondsOf(readings: number, read: () => unknown): number {
   return (user + system) / readings;
 }
 
-/** Of the shapes, the one during whose reading others waited longest. */
+/** The row of the shape during whose reading others waited longest. */
 async function largestRow(rounds: number): Promise<Row> {
   let worst = { shape: "", wait: 0, took: 0, without: 0 };
   for (const [shape, source] of Object.entries(LARGE_MANIFESTS)) {
@@ -86,7 +86,7 @@ async function largestRow(rounds: number): Promise<Row> {
   };
 }
 
-/** Work that holds up nobody: it may pause at once, and keeps nothing. */
+/** Work that delays no one: it can pause at any time, and allocates nothing. */
 function* counting(forMs: number): Generator<void, void> {
   for (const end = performance.now() + forMs; performance.now() < end; ) yield;
 }

@@ -1,4 +1,4 @@
-/** What a daemon holds in memory: after sessions that ended, and after a load that leaves nothing behind. */
+/** How much memory a daemon holds after sessions that ended, and after a load that leaves nothing behind. */
 
 import { CHILD } from "./host.ts";
 import { runLoad } from "./load.ts";
@@ -8,7 +8,7 @@ import type { Row } from "./row.ts";
 import type { Server } from "./server.ts";
 import { CONNECTIONS, deregister, finishSessions, register } from "./sessions.ts";
 
-/** The lowest reading of some seconds without a request: a runtime gives memory back when it is left alone. */
+/** The lowest reading in some time without requests, because an idle runtime gives memory back. */
 export async function idleBytes(server: Server, forMs: number): Promise<number> {
   let lowest = residentBytes(server.pid);
   for (let waited = 0; waited < forMs; waited += 250) {
@@ -29,7 +29,7 @@ export async function passingLoad(server: Server, forMs: number): Promise<void> 
   await deregister(server, session);
 }
 
-/** Lets sessions come and go, and says what each of them left. `settleMs`: how long the daemon is left alone after. */
+/** Lets sessions come and go, and measures what each has left in memory. `settleMs`: how long the daemon then idles. */
 export async function memoryOfSessions(server: Server, count: number, settleMs: number): Promise<Row> {
   const before = await idleBytes(server, settleMs);
   await finishSessions(server, count);

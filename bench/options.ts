@@ -7,7 +7,7 @@ export interface Options {
   readonly rounds: number;
   /** How long each row runs in each round. */
   readonly sliceMs: number;
-  /** How long it runs before that, unmeasured: a server that rested while others ran has given its memory back. */
+  /** How long it runs before that, unmeasured, because an idle server has given memory back. */
   readonly leadInMs: number;
   /** How long each server is driven before anything is counted. */
   readonly warmMs: number;
@@ -17,13 +17,13 @@ export interface Options {
   readonly finished: number;
   /** The same for the long rows; 0 leaves them out. */
   readonly finishedLong: number;
-  /** How often each of the rows is repeated that are measured one event at a time. */
+  /** How often the rows that are measured one event at a time are repeated. */
   readonly repeats: number;
   /** Size of the artifact that is hashed cold, in MiB. */
   readonly coldMiB: number;
   readonly records: number;
   readonly liveRecords: number;
-  /** Another executable than the one that the bench compiles. */
+  /** An executable to measure instead of the one that the bench compiles. */
   readonly executable: string | undefined;
 }
 

@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 
-/** Microseconds that all of its threads have run, to the nanosecond where the others of `/proc` count ticks of 10 ms. */
+/** Microseconds that all its threads have run. `schedstat` counts nanoseconds; other files of `/proc` count 10 ms ticks. */
 export function cpuMicroseconds(pid: number): number {
   let nanoseconds = 0;
   for (const thread of readdirSync(`/proc/${pid}/task`)) {
@@ -15,7 +15,7 @@ export function cpuMicroseconds(pid: number): number {
   return nanoseconds / 1000;
 }
 
-/** Bytes of it that are in memory now. */
+/** Its resident memory, in bytes. */
 export function residentBytes(pid: number): number {
   const kilobytes = /^VmRSS:\s+([0-9]+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "latin1"))?.[1];
   return Number(kilobytes) * 1024;

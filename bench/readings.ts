@@ -1,6 +1,6 @@
 /**
- * `bun bench/readings.ts`: how long a caller with a token waits while callers without one have artifacts read, each another
- * one than the last. Beside it stands how long it waits alone: on a machine that is shared, only the difference counts.
+ * `bun bench/readings.ts`: how long a caller with a token waits while callers without one keep making the daemon read new
+ * artifacts. It also prints how long the caller waits alone: on a shared machine only the difference counts.
  */
 
 import { join } from "node:path";
@@ -14,10 +14,10 @@ import type { Server } from "./server.ts";
 import { register } from "./sessions.ts";
 
 const CROWD = 16;
-/** New artifacts that are asked for, and how often a known one before each of them. */
+/** How many new artifacts are requested, and how many requests for a known one come before each. */
 const NEW = 80;
 const KNOWN_EACH = 10;
-/** What the bench's parent holds covers it. */
+/** The bench's parent covers these capabilities. */
 const SCOPED = "capabilities: {filesystem: {scope: notes}, containment: scoped}\n";
 
 const executable = join(ROOT, "dist/bench/mur-roost");
@@ -40,7 +40,7 @@ try {
 interface Crowd {
   readonly id: number;
   readonly what: string;
-  /** Of so many bytes each; more of them than are remembered. */
+  /** How many artifacts, of `bytes` bytes each. There are more than the daemon remembers. */
   readonly artifacts: number;
   readonly bytes: number;
 }
@@ -66,7 +66,7 @@ async function row(host: Host, crowd: Crowd): Promise<string> {
 }
 
 async function publishCrowded(host: Host, { id, artifacts, bytes }: Crowd): Promise<Capsule[]> {
-  // Deflate does not look back as far as this repeats.
+  // It repeats at a distance that deflate does not look back.
   const filler = Buffer.alloc(bytes, crypto.getRandomValues(Buffer.alloc(60_000)));
   const capsules = Array.from({ length: artifacts }, (_, index) => ({
     name: "local/crowded",
@@ -78,7 +78,7 @@ async function publishCrowded(host: Host, { id, artifacts, bytes }: Crowd): Prom
   return capsules;
 }
 
-/** Registers with an approval that does not verify, again and again: the artifact is read before that is said. */
+/** Registers with an invalid approval again and again. The daemon reads the artifact before it refuses. */
 async function haveRead(server: Server, capsules: readonly Capsule[], over: AbortSignal): Promise<void> {
   for (let turn = 0; !over.aborted; turn++) {
     const { name, version } = capsules[Math.floor(Math.random() * capsules.length)] ?? SUBJECT;
@@ -91,7 +91,7 @@ async function haveRead(server: Server, capsules: readonly Capsule[], over: Abor
   }
 }
 
-/** One connection asks for an artifact that is known, and now and then for one that is not. */
+/** One connection requests a known artifact, and now and then a new one. */
 async function askWithToken(server: Server, fresh: readonly Capsule[]) {
   const { credential } = await register(server);
   const known = new Latencies();

@@ -1,4 +1,4 @@
-/** The bench's table: what it prints, and what docs/performance.md shows. */
+/** The bench's table, as it is printed and as docs/performance.md shows it. */
 
 import type { Row } from "./row.ts";
 

@@ -1,10 +1,10 @@
-/** Requests as the bytes that go over the wire, made before anything is measured. */
+/** Requests as bytes, made before anything is measured. */
 
 import type { Capsule } from "./host.ts";
 
 type Headers = Readonly<Record<string, string>>;
 
-/** Any request; a body brings its length with it. */
+/** Any request. Adds the length of a body. */
 export function rawRequest(method: string, path: string, headers: Headers = {}, body?: string): Uint8Array {
   const bytes = body === undefined ? undefined : Buffer.from(body);
   const lines = [
@@ -22,7 +22,7 @@ export const healthRequest = (): Uint8Array => rawRequest("GET", "/health");
 
 export const statusRequest = (sessionId: string): Uint8Array => rawRequest("GET", `/status/${sessionId}`);
 
-/** `POST /spawn` with a body as it stands, well formed or not. */
+/** `POST /spawn` with the given body, well formed or not. */
 export function rawSpawnRequest(credential: string | undefined, body: string): Uint8Array {
   return rawRequest(
     "POST",

@@ -2,9 +2,9 @@
 
 export interface Row {
   readonly id: string;
-  /** What was measured, as the table says it. */
+  /** What was measured, in the table's words. */
   readonly what: string;
-  /** What the figure should be, in words; empty where nothing is asked. */
+  /** What the figure should be, in words; empty if there is no target. */
   readonly target: string;
   readonly unit: "/s" | "ms" | "µs" | "MB" | "bytes" | "%";
   readonly median: number;
@@ -14,9 +14,9 @@ export interface Row {
   readonly ofFloor?: number;
   /** Rate relative to the warm, granted `/spawn` in the same rounds. */
   readonly ofGranted?: number;
-  /** Processor time of the server for each request, all of its threads; what holds when the machine is shared. */
+  /** Processor time of all the server's threads for each request. Valid on a shared machine too. */
   readonly cpuMicroseconds?: number;
-  /** The same relative to the warm, granted `/spawn`'s. */
+  /** The same, relative to the warm, granted `/spawn`. */
   readonly cpuOfGranted?: number;
   readonly met: boolean | undefined;
   readonly note?: string;
@@ -28,7 +28,7 @@ export function median(numbers: readonly number[]): number {
   return ((sorted[Math.ceil(middle) - 1] ?? Number.NaN) + (sorted[Math.floor(middle)] ?? Number.NaN)) / 2;
 }
 
-/** The median of the quotients of what was measured in the same round. */
+/** The median of the ratios within each round. */
 export function medianRatio(of: readonly number[], to: readonly number[]): number {
   return median(of.map((value, round) => value / (to[round] ?? Number.NaN)));
 }

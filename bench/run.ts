@@ -1,4 +1,4 @@
-/** The whole bench, one phase after the other; each says what it does before it does it. */
+/** The whole bench, phase by phase. Each phase says what it does before it starts. */
 
 import type { Built } from "./build.ts";
 import { eventCases, measureEvent } from "./events.ts";
@@ -20,7 +20,7 @@ export interface Results {
   readonly curves: Curves;
 }
 
-/** Runs every row. Whatever it started is ended, and whatever it wrote removed, when it settles. */
+/** Runs every row. When it settles, all its processes have ended and all its files are deleted. */
 export async function runBench(
   built: Pick<Built, "daemon" | "floor">,
   options: Options,
@@ -48,7 +48,7 @@ async function phases(
 
   say("memory of a load that leaves nothing");
   const passing = await host.daemon("passing");
-  // What the code itself takes once it has run is no leak: it counts as the start.
+  // Memory for the running code itself is not a leak, so measure the start after a first load.
   await passingLoad(passing, options.warmMs);
   const idleBefore = await idleBytes(passing, settleMs);
   await passingLoad(passing, options.warmMs * 2);
@@ -62,7 +62,7 @@ async function phases(
     various: await host.daemon("various"),
   };
   const { fresh, held, finished, various } = servers;
-  // As long for each: a runtime compiles its code anew for some ten thousands of requests.
+  // Each gets the same time: a runtime recompiles its code during the first tens of thousands of requests.
   for (const server of [fresh, held, finished, various]) await passingLoad(server, options.warmMs * 2);
 
   const curves = await measureCurves(servers, {

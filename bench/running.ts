@@ -1,17 +1,17 @@
-/** Running records of capsules that were there before the daemon, and processes that they name. */
+/** Running records of capsules that started before the daemon, and processes for them. */
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
 const processes: Bun.Subprocess[] = [];
 
-/** Ends every process that stood for a capsule. */
+/** Ends every process that acted as a capsule. */
 export async function endSurvivors(): Promise<void> {
   for (const child of processes) child.kill("SIGKILL");
   await Promise.all(processes.splice(0).map((child) => child.exited));
 }
 
-/** Writes records into a home: `live` of them name processes that run, the others are stale. Linux. */
+/** Writes records into a home: `live` of them name running processes, the others are stale. Linux only. */
 export function writeSurvivors(
   home: string,
   { records, live }: { readonly records: number; readonly live: number },
@@ -36,7 +36,7 @@ export function writeSurvivors(
   }
 }
 
-/** Field 22 of `/proc/<pid>/stat`, counted after the command's name, which may hold anything. */
+/** Field 22 of `/proc/<pid>/stat`, counted from after the command's name, which may contain anything. */
 function startToken(pid: number): string {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";

@@ -1,4 +1,4 @@
-/** A server under measurement: a process of its own, its stderr in a file, as an operator would run it. */
+/** A server to measure: its own process with stderr in a file, as an operator would run it. */
 
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export interface Server {
   readonly port: number;
   readonly pid: number;
-  /** Milliseconds from its start until it was seen to listen. */
+  /** Milliseconds from its start until its log says that it listens. */
   readonly listeningAfterMs: number;
   stop(): Promise<void>;
 }
@@ -16,12 +16,12 @@ const DEADLINE_MS = 30_000;
 /**
  * Starts it and waits until its log says that it listens.
  *
- * @throws {Error} with what it wrote where it ends before that, or takes longer than half a minute
+ * @throws {Error} with its output if it ends before that, or takes longer than half a minute
  */
 export async function startServer(options: {
   readonly command: readonly string[];
   readonly home: string;
-  /** Where its stderr goes; what was there is lost. */
+  /** The file for its stderr, which is overwritten. */
   readonly log: string;
   readonly env?: Readonly<Record<string, string>>;
 }): Promise<Server> {

@@ -1,11 +1,11 @@
-/** What the bench does with a daemon's sessions: one at a time to set a scene, and many at once to leave a history. */
+/** What the bench does with a daemon's sessions: one at a time to prepare a row, and many at once to leave a history. */
 
 import { CHILD, PARENT } from "./host.ts";
 import { type LoadResult, runLoad } from "./load.ts";
 import { deregisterRequest, registerRequest, spawnRequest, statusRequest } from "./requests.ts";
 import type { Server } from "./server.ts";
 
-/** Connections of every row that does not say otherwise. */
+/** How many connections a row uses by default. */
 export const CONNECTIONS = 16;
 
 let minted = 0;
@@ -20,7 +20,7 @@ export interface Session {
   readonly credential: string;
 }
 
-/** One request and its answer, away from every measurement. */
+/** One request and its answer, not measured. */
 export async function ask(
   server: Server,
   request: Uint8Array,
@@ -56,7 +56,7 @@ export async function deregister(server: Server, { credential }: Session): Promi
   await ask(server, deregisterRequest(credential));
 }
 
-/** Grants `count` spawns to a session; their approvals, in no order. */
+/** Has `count` spawns granted to a session. Returns their approvals, in any order. */
 export async function spawnMany(server: Server, session: Session, count: number): Promise<string[]> {
   const request = spawnRequest(session.credential, CHILD);
   const approvals: string[] = [];
@@ -71,7 +71,7 @@ export async function spawnMany(server: Server, session: Session, count: number)
   return approvals;
 }
 
-/** Slots that a session holds now. */
+/** How many slots a session holds now. */
 export async function liveChildren(server: Server, { id }: Session): Promise<number> {
   return Number((await ask(server, statusRequest(id))).live_children);
 }
@@ -91,9 +91,9 @@ export async function holdReservations(server: Server, session: Session, count: 
 }
 
 /**
- * Sessions that come and go: on each connection a registration, then the retirement of what it registered.
+ * Sessions that come and go: each connection registers one, then retires it, and so on.
  *
- * @param options.registration the next registration's bytes; `undefined` where there is none left
+ * @param options.registration the next registration's bytes; `undefined` if there is none left
  */
 export function runPairs(
   server: Server,

@@ -1,9 +1,9 @@
 /**
- * The workdir snapshot against `cp -a`: a tree of 20,000 files and 2 GB, warm in the page cache, copied by the one and
- * the other in turn. `bun bench/snapshot.ts [folder] [rounds]`; the folder (default: the system's for temporary files)
- * lies on the file system that is measured, and needs 4.5 GB.
+ * The workdir snapshot compared with `cp -a`: both copy a tree of 20,000 files and 2 GB, warm in the page cache, in turn.
+ * `bun bench/snapshot.ts [folder] [rounds]`: the folder (default: the system's for temporary files) is on the file system
+ * to measure, and needs 4.5 GB.
  *
- * Before each run the pages of the one before are written out, so that none pays for another's.
+ * Before each run the pages written by the previous one are flushed, so that it does not slow this one down.
  */
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const FILES = 20_000;
 const BYTES = 2e9;
 const FILES_A_DIRECTORY = 40;
 
-/** Many small files, few large ones, as in a folder of sources, packages and builds: always the same. */
+/** File sizes: many small, few large, as in a folder of sources, packages and builds. Always the same. */
 function* sizes(): Generator<number> {
   let seed = 1;
   const random = () => {
@@ -79,7 +79,7 @@ const snapshot: Copier = async (source, copy) => {
 
 interface Run {
   readonly took: number;
-  /** How late the event loop was at worst, asked every millisecond. */
+  /** How late the event loop was at worst, checked every millisecond. */
   readonly delay: number;
 }
 
@@ -121,7 +121,7 @@ async function main(base: string, rounds: number): Promise<void> {
       { name: "cp -a", copier: cp, runs: [] as Run[] },
       { name: "snapshot", copier: snapshot, runs: [] as Run[] },
     ];
-    // The first round warms both up, and does not count.
+    // The first round is a warm-up and does not count.
     for (let round = 0; round <= rounds; round++) {
       for (const { copier, runs } of copiers) {
         const measured = await run(source, copier);

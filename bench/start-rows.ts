@@ -1,4 +1,4 @@
-/** Exec to `listening`, on hosts where nothing, little or much was running; and what a full host costs afterwards. */
+/** The time from exec to `listening` on hosts with no, few or many running capsules, and what a full host costs later. */
 
 import { CHILD, type Host } from "./host.ts";
 import { runLoad } from "./load.ts";
@@ -26,7 +26,7 @@ export async function measureStarts(
   ];
   for (const one of cases) writeSurvivors(host.home(one.id), one);
   const taken = new Map<string, number[]>(cases.map(({ id }) => [id, []]));
-  // One round that does not count, so that every file is in the page cache.
+  // The first round does not count. It puts every file into the page cache.
   for (let repeat = -1; repeat < repeats; repeat++) {
     for (const { id } of cases) {
       const server = await host.daemon(id, { home: host.home(id) });
@@ -48,7 +48,7 @@ export async function measureStarts(
   });
 }
 
-/** `/status` and `/spawn` of one client on a host that is full of records. */
+/** `/status` and `/spawn` by one client on a host with many records. */
 export async function measureFullHost(
   host: Host,
   options: { readonly records: number; readonly liveRecords: number; readonly sliceMs: number },

@@ -1,9 +1,9 @@
 /**
- * How large the daemon is, how soon it listens, and how much memory it holds when idle: the released build beside its
- * variants and beside the source. Prints a table of medians.
+ * How large the daemon is, how soon it listens, and how much memory it holds when idle: the released build, variants of
+ * it, and the source. Prints a table of medians.
  *
- * `bun bench/startup.ts [--runs N] [binary…]`: named binaries are measured too. Runs are interleaved, so that whatever
- * else the machine does falls on every row alike.
+ * `bun bench/startup.ts [--runs N] [binary…]`: named binaries are measured too. Runs are interleaved, so that other load
+ * on the machine affects every row alike.
  */
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -14,19 +14,19 @@ import { compile, ROOT } from "../scripts/compile.ts";
 type Candidate = {
   readonly name: string;
   readonly command: readonly string[];
-  /** The file that is delivered; none for the source. */
+  /** The executable; none for the source. */
   readonly file: string | undefined;
 };
 
 type Sample = {
   /** From just before exec to the `listening` line, in milliseconds. */
   readonly listening: number;
-  /** Resident memory half a second later, in MB, and the part of it that no file backs. */
+  /** Resident memory half a second later, in MB, and the part of it that is not backed by a file. */
   readonly resident: number;
   readonly anonymous: number;
 };
 
-/** Long enough for what a starting runtime puts off: compiler threads, the first collections. */
+/** Long enough for what a runtime does after its start: compiler threads, the first garbage collections. */
 const SETTLE_MS = 500;
 
 const { values, positionals } = parseArgs({
@@ -40,7 +40,7 @@ const scratch = await mkdtemp(join(tmpdir(), "mur-roost-bench-"));
 try {
   const candidates = [...(await compileVariants(scratch)), ...positionals.map(fromFile), source()];
   const samples = new Map<Candidate, Sample[]>(candidates.map((candidate) => [candidate, []]));
-  // One round that does not count, so that every file is in the page cache.
+  // The first round does not count. It puts every file into the page cache.
   for (const candidate of candidates) await measure(candidate, scratch);
   for (let run = 0; run < runs; run++) {
     for (const [candidate, taken] of samples) taken.push(await measure(candidate, scratch));
@@ -103,7 +103,7 @@ async function measure(candidate: Candidate, home: string): Promise<Sample> {
   }
 }
 
-/** Linux: the kernel's own figures, which it gives in KiB. */
+/** Linux: the kernel's figures, which are in KiB. */
 async function readMemory(pid: number): Promise<Pick<Sample, "resident" | "anonymous">> {
   const status = await readFile(`/proc/${pid}/status`, "utf8");
   const field = (name: string) =>

@@ -1,4 +1,4 @@
-/** The rows of throughput: which servers they need, and what is asked of each. */
+/** The throughput rows: the servers they need, and the requests that each sends. */
 
 import { CHILD, GREEDY, type Host, MISSING, STRANGER } from "./host.ts";
 import type { Drive, Subject } from "./interleave.ts";
@@ -22,7 +22,7 @@ export const FLOOR_RECONNECT = "floor-reconnect";
 
 export interface Servers {
   readonly floor: Server;
-  /** No history; like the two after it, it is asked for grants and nothing else, so that all three are as warm. */
+  /** No history. This one and the next two only get requests that are granted, so all three are equally warm. */
   readonly fresh: Server;
   /** One session holds many reservations. */
   readonly held: Server;
@@ -36,7 +36,7 @@ const always = (request: Uint8Array, expect = 200) => ({ next: () => request, ex
 
 type Named = Pick<Subject, "id" | "what" | "target">;
 
-/** The floor answers the very bytes that a daemon is asked. */
+/** The floor gets the same bytes as a daemon. */
 export async function floorSubject(floor: Server, daemon: Server): Promise<Subject> {
   const { credential } = await register(daemon);
   const drive = always(spawnRequest(credential, CHILD));
@@ -49,13 +49,13 @@ export async function floorSubject(floor: Server, daemon: Server): Promise<Subje
   };
 }
 
-/** Warm `/spawn`s of a session that holds nothing at first. */
+/** Warm `/spawn` requests of a session that holds nothing at first. */
 export function grantedSubject(server: Server, named: Named): Subject {
   const prepare = freshSession(server, ({ credential }) => always(spawnRequest(credential, CHILD)));
   return { ...named, server, prepare };
 }
 
-/** The servers of the flat rows come from outside; the others are started here. */
+/** The servers of the flat rows are passed in; the others are started here. */
 export async function throughputSubjects(
   host: Host,
   servers: Servers,
@@ -117,7 +117,7 @@ export async function throughputSubjects(
   ];
 }
 
-/** A session of its own for each slice: what the one before it held is given back. */
+/** A new session for each slice. The previous one is retired, which frees its slots. */
 function freshSession(server: Server, drive: (session: Session) => Drive): () => Promise<Drive> {
   let last: Session | undefined;
   return async () => {

@@ -1,6 +1,6 @@
 /**
- * Manifests that are as much work as one may be: 256 KiB of distinct entries, on any list, of any shape. One is made as
- * a parent and one as its child, so that they are read, lowered and compared.
+ * Manifests that are as much work as possible: 256 KiB of distinct entries, on any list, of any shape. Each case is a
+ * parent and its child, so that they are read, converted and compared.
  */
 
 import { type Capsule, PARENT, SUBJECT } from "./host.ts";
@@ -13,12 +13,12 @@ export interface WorstCase {
 }
 
 export const LARGEST_MANIFEST_BYTES = 256 * 1024;
-/** Of an entry of an allow list. */
+/** The longest entry of an allow list. */
 const LONGEST_ENTRY_BYTES = 4096;
 
 type Random = () => number;
 
-/** A seeded source of numbers below 1, so that a case that was found is found again. */
+/** A seeded source of numbers from 0 to 1, so that a case can be repeated. */
 export function seeded(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -29,7 +29,7 @@ export function seeded(seed: number): Random {
   };
 }
 
-/** Entries by what makes them slow: each has a number in it, so that no two are equal. */
+/** Entries by what makes them slow. Each contains a number, so that no two are equal. */
 const HOSTS: Readonly<Record<string, (index: number, length: number) => string>> = {
   "short hosts": (index) => index.toString(36),
   "hosts with scheme and port": (index) => `https://${index.toString(36)}:${index % 65536}`,
@@ -83,7 +83,7 @@ export function worstCase(random: Random): WorstCase {
   const list = pick(random, Object.keys(LISTS) as List[]);
   const kinds = Object.entries(LISTS[list]);
   const [parentKind, parentEntry] = pick(random, kinds);
-  // What a parent holds is compared whole only where nothing of the child's is found missing before.
+  // The comparison goes through all entries only if the parent holds them, so usually it does.
   const isCovered = random() < 0.6;
   const [childKind, childEntry] = isCovered ? [parentKind, parentEntry] : pick(random, kinds);
   const length = Math.floor(LONGEST_ENTRY_BYTES ** random());
@@ -95,7 +95,7 @@ export function worstCase(random: Random): WorstCase {
   };
 }
 
-/** A manifest with one list that fills it up to what it may hold. */
+/** A manifest of the largest size, filled by one list. */
 function manifestOf(
   { name, version }: Capsule,
   list: List,

@@ -1,9 +1,8 @@
 /**
- * `npm run worst -- [--minutes N] [--seed S]`: looks for the manifests that hold others up the most. Each case is read,
- * lowered and compared by a daemon of its own making, while another session asks; how long that one had to wait at most
- * is the figure.
+ * `npm run worst -- [--minutes N] [--seed S]`: looks for the manifests that delay others the most. A daemon reads, converts
+ * and compares each case while another session sends requests. The figure is that session's longest wait.
  *
- * Prints the ten worst cases. Exits 1 where others waited longer than they may.
+ * Prints the ten worst cases. Exits 1 if others waited longer than allowed.
  */
 
 import { join } from "node:path";
@@ -15,12 +14,12 @@ import type { Server } from "./server.ts";
 import { deregister, register, type Session } from "./sessions.ts";
 import { seeded, type WorstCase, worstCase } from "./worst-manifests.ts";
 
-/** The longest that anybody else may wait for an answer, in milliseconds. */
+/** How long anyone else may wait for an answer, in milliseconds. */
 export const OTHERS_WAIT_MS = 50;
-/** A machine's own pauses are not repeated by the same case: it is measured again before it is believed. */
+/** How often a bad case is measured. Pauses of the machine itself do not repeat with the case. */
 const REPEATS = 3;
 
-/** How long others waited at most, in milliseconds, the least of several times; and what the case was answered. */
+/** The longest wait of others in milliseconds, the smallest of several measurements; and the status of the case's answer. */
 export async function measureWorst(
   host: Host,
   server: Server,
@@ -65,7 +64,7 @@ if (import.meta.main) {
       found.push({ what: next.what, ...(await measureWorst(host, server, prober, next)) });
     }
     found.sort((one, other) => other.waited - one.waited);
-    process.stdout.write(`${found.length} cases, seed ${seed}; others waited at most\n`);
+    process.stdout.write(`${found.length} cases, seed ${seed}; longest waits of others\n`);
     for (const { what, waited, status } of found.slice(0, 10))
       process.stdout.write(`${waited.toFixed(1).padStart(8)} ms  ${status}  ${what}\n`);
     process.exitCode = (found[0]?.waited ?? 0) > OTHERS_WAIT_MS ? 1 : 0;

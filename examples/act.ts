@@ -1,4 +1,4 @@
-/** What two acts of the demo have in common: a root that runs in its project, a daemon, and children that it launches. */
+/** What two acts of the demo share: a root that runs in its project, a daemon, and children that the root launches. */
 
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,15 +9,15 @@ import { packCapsule, publishArchive } from "../test/kit/publish.ts";
 export const VERSION = "1.0.0";
 
 export interface Act {
-  /** Becomes the home of everybody in the act. */
+  /** Becomes the home of all processes in the act. */
   readonly directory: string;
-  /** The manifests of the capsules, by bare name; all are `local/` and at `VERSION`. */
+  /** The manifests of the capsules, by bare name. Their scope is `local`, their version `VERSION`. */
   readonly manifests: Readonly<Record<string, string | Uint8Array>>;
-  /** The capsule that is started by hand, and its program. */
+  /** The top-level capsule, and its program. */
   readonly root: { readonly name: string; readonly program: string };
-  /** The program of whatever it launches. */
+  /** The program of the children. */
   readonly childProgram: string;
-  /** What lies in the root's work folder. */
+  /** The files in the root's work folder. */
   readonly files?: Readonly<Record<string, string>>;
   /** Where the root's standard error goes. */
   readonly stderr: "inherit" | "ignore";
@@ -28,7 +28,7 @@ export interface Played {
   readonly told: string;
   /** The root's work folder. */
   readonly project: string;
-  /** A text with the act's own paths shortened. */
+  /** Shortens the act's paths in a text. */
   shorten(text: string): string;
 }
 

@@ -1,6 +1,6 @@
 /**
  * The demo's second act: a parent in TypeScript delegates to a child process through the library. The child starts in
- * a copy of the parent's work folder; what it changes there does not reach the parent's.
+ * a copy of the parent's work folder, so its changes do not reach the parent's.
  */
 
 import { readdirSync, readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { play } from "./act.ts";
 
 const sources = join(import.meta.dir, "delegation");
 
-/** Plays the act in `directory`, which is to be the home of everybody in it, and tells it line by line. */
+/** Plays the act in `directory`, which becomes the home of all its processes, and tells it line by line. */
 export async function playDelegation(directory: string, say: (line?: string) => void): Promise<void> {
   say("A lead runs in its project. It asks for a reviewer, and its own runtime starts it:\n");
   const { told, project, shorten } = await play({
@@ -31,7 +31,7 @@ export async function playDelegation(directory: string, say: (line?: string) => 
     for (const file of readdirSync(child)) say(`  ${shorten(join(child, file))}`);
     say(`\n  plan.md: ${quote(join(child, "plan.md"))}`);
   }
-  say("\nThe lead's folder, which nobody has touched:\n");
+  say("\nThe lead's folder, which has not changed:\n");
   for (const file of readdirSync(project)) say(`  ${shorten(join(project, file))}`);
   say(`\n  plan.md: ${quote(join(project, "plan.md"))}`);
 }

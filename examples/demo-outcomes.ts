@@ -1,6 +1,6 @@
 /**
  * The demo's third act: an orchestrator delegates to three workers. One is refused by the envelope, one crashes, one
- * answers; what comes back is what a model would read.
+ * answers. The text that comes back is what a model would read.
  */
 
 import { join } from "node:path";
@@ -25,7 +25,7 @@ export async function playOutcomes(directory: string, say: (line?: string) => vo
     manifests: Object.fromEntries(manifests),
     root: { name: "chief", program: join(sources, "chief.ts") },
     childProgram: join(sources, "worker.ts"),
-    // What a worker writes there stands in its outcome too.
+    // The outcome contains what a worker writes there.
     stderr: "ignore",
   });
   for (const line of told.trimEnd().split("\n")) say(`  ${shorten(line)}`);

@@ -1,6 +1,6 @@
 /**
  * One formation, played against the real daemon over HTTP: a root registers, asks for a child, the child registers
- * under its approval and asks for one of its own, a capsule that wants too much is refused, and everybody retires.
+ * under its approval and asks for a child of its own, a capsule that wants too much is refused, and all sessions retire.
  */
 
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -93,7 +93,7 @@ async function playFormation(home: string): Promise<void> {
   say("The daemon has stopped; its keys were in memory only, so every token above is void.");
 }
 
-/** One exchange, shown as it goes over the wire, tokens shortened. */
+/** One exchange, shown as sent and received, with tokens shortened. */
 async function exchange(
   base: string,
   path: string,

@@ -1,9 +1,9 @@
 /**
- * `npm run fuzz:archives -- --seconds N [--seed S]`: mutant archives, read by ours and by whichever other ZIP readers are
- * installed. Exits 1 where one of them shows another manifest than ours; the seed makes the same archive again.
+ * `npm run fuzz:archives -- --seconds N [--seed S]`: has mutant archives read by our reader and by all other ZIP readers
+ * that are installed. Exits 1 if one of them shows another manifest than ours. A seed gives the same archives again.
  *
- * `--record` writes what the tests use where those readers or archivers are missing: ordinary archives, and mutants with
- * what the readers made of them.
+ * `--record` writes the file that the tests use where those readers or archivers are missing: ordinary archives, and
+ * mutants with the readers' answers.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -16,7 +16,7 @@ import { compareMutants, ownView } from "../test/kit/zip-comparison.ts";
 import { mutantArchive } from "../test/kit/zip-mutants.ts";
 import { installed, type Views, ZipPeers } from "../test/kit/zip-peers.ts";
 
-/** Mutants that one of the readers shows something in, half of them read by ours: what none reads says nothing. */
+/** How many mutants to record. At least one reader reads each of them, and ours reads half of them. */
 const RECORDED = 200;
 const RECORDS = join(import.meta.dir, "../test/registry/zip/recorded.json");
 

@@ -1,6 +1,6 @@
 /**
- * How mur-roost is compiled, said once: `npm run build` and `npm run release` both come through here, so the
- * binary that the tests drive is built the way the released ones are.
+ * Compiles mur-roost. `npm run build` and `npm run release` both use this, so the binary that the tests run is built the
+ * same way as the released ones.
  */
 import { chmod, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ export const ROOT = join(import.meta.dir, "..");
 const MAIN = join(ROOT, "src/main.ts");
 
 /**
- * Packages that a dependency uses only if they happen to be installed. They stay out: the executable must not depend on
+ * Packages that a dependency uses only if they are installed. They are left out, so that the executable does not depend on
  * what else is in `node_modules`.
  */
 const UNDECLARED = ["supports-color"];
@@ -25,7 +25,7 @@ export type CompileRequest = {
     /** Absolute path of that platform's Bun, fetched and checked beforehand, so that the build downloads nothing. */
     readonly runtime: string;
   };
-  /** Departures from the released options, for measuring what each of them is worth. */
+  /** Differences from the released options, to measure the effect of each. */
   readonly variant?: { readonly bytecode?: boolean; readonly minify?: boolean };
 };
 
@@ -33,7 +33,7 @@ export type CompileRequest = {
  * Writes one executable.
  *
  * @returns what it is made of
- * @throws {Error} with the bundler's messages, one a line; nothing is left at `outfile` then.
+ * @throws {Error} with the bundler's messages, one per line; then there is no file at `outfile`
  */
 export async function compile(request: CompileRequest): Promise<Bun.BuildMetafile> {
   const { outfile, cross, variant = {} } = request;
@@ -46,16 +46,16 @@ export async function compile(request: CompileRequest): Promise<Bun.BuildMetafil
     format: "esm",
     external: UNDECLARED,
     metafile: true,
-    // What is imported at its first use is read from the executable then, not at each start.
+    // Code behind a dynamic import is then loaded only when it is used, not at each start.
     splitting: true,
     minify: variant.minify ?? true,
     bytecode: variant.bytecode ?? true,
     sourcemap: "none",
-    // NODE_ENV is the operator's variable: no library's behaviour may depend on it.
+    // The operator may set NODE_ENV, and no library may change its behaviour with it.
     define: { "process.env.NODE_ENV": '"production"' },
     compile: {
       outfile,
-      // Hermetic: nothing in the directory that the daemon is started from may change it.
+      // The daemon ignores configuration files in the current directory.
       autoloadDotenv: false,
       autoloadBunfig: false,
       autoloadTsconfig: false,
@@ -68,7 +68,7 @@ export async function compile(request: CompileRequest): Promise<Bun.BuildMetafil
     await rm(outfile, { force: true });
     throw new Error(["compilation failed:", ...built.logs.map(String)].join("\n"));
   }
-  // The bundler honours the umask; an installed command is executable by everybody.
+  // The bundler applies the umask, but everyone must be able to run an installed command.
   await chmod(outfile, 0o755);
   return built.metafile;
 }

@@ -1,6 +1,6 @@
 /**
- * Writes `docs/formation.schema.json`: the shape of `npm run formation -- … --format json`, made from the schema that the
- * program itself checks files with. `bun scripts/formation-schema.ts`; with `--check` it only says whether the file is stale.
+ * Writes `docs/formation.schema.json`: the shape of `npm run formation -- … --format json`, from the same schema that the
+ * program checks files with. Run `bun scripts/formation-schema.ts`; `--check` only tells whether the file is stale.
  */
 
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { Formation } from "../src/formation/index.ts";
 
 export const FORMATION_SCHEMA_PATH = join(import.meta.dir, "..", "docs", "formation.schema.json");
 
-/** The file's text: stable, so that a change of the shape is a readable difference. */
+/** The file's text. It is stable, so a change of the shape gives a readable diff. */
 export function formationSchemaText(): string {
   const head = { $schema: "https://json-schema.org/draft/2020-12/schema", title: "mur-roost formation" };
   return `${JSON.stringify({ ...head, ...Formation }, undefined, 2)}\n`;

@@ -1,8 +1,8 @@
 /**
- * `npm run build:library`: writes `library/`, the part of this repository that the npm package holds. JavaScript with
- * source maps comes from the bundler, declarations with their docstrings from the compiler.
+ * `npm run build:library`: writes `library/`, the content of the npm package. The bundler makes JavaScript and source
+ * maps, the compiler makes declarations with their docstrings.
  *
- * The entry points are `src/<name>/index.ts`; what they are made of is found by following their imports.
+ * The entry points are `src/<name>/index.ts`, and their imports are followed from there.
  */
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -21,9 +21,9 @@ export const ENTRY_POINTS: readonly string[] = ["runtime", "formation"].filter((
 const SOURCES = ENTRY_POINTS.map((name) => join(ROOT, "src", name, "index.ts"));
 
 /**
- * Builds the library beside `place` and moves it there when it is whole.
+ * Builds the library next to `place` and moves it there when it is complete.
  *
- * @throws {Error} with the bundler's or the compiler's messages; what stood at `place` still stands there then
+ * @throws {Error} with the bundler's or the compiler's messages; then `place` is unchanged
  */
 export async function buildLibrary(place: string): Promise<void> {
   await mkdir(dirname(place), { recursive: true });
@@ -38,7 +38,7 @@ export async function buildLibrary(place: string): Promise<void> {
   }
 }
 
-/** What both entry points use is one chunk, so that a class is the same class in both. */
+/** Code that both entry points use goes into one chunk, so that a class is the same class in both. */
 async function writePrograms(place: string): Promise<void> {
   const built = await Bun.build({
     entrypoints: SOURCES,
@@ -57,7 +57,7 @@ async function writePrograms(place: string): Promise<void> {
   }
 }
 
-/** The declarations of what the entry points' declarations name, and of nothing else. */
+/** Writes only the declarations that the entry points' declarations need. */
 async function writeDeclarations(place: string, scratch: string): Promise<void> {
   const all = join(scratch, "declarations");
   await compileDeclarations(all, scratch);
@@ -100,14 +100,14 @@ async function compileDeclarations(place: string, scratch: string): Promise<void
   if ((await compiler.exited) !== 0) throw new Error(`the compiler failed:\n${said.trim()}`);
 }
 
-/** Of `from "./x.ts"` and `import("./x.ts")`. */
+/** Matches `from "./x.ts"` and `import("./x.ts")`. */
 const RELATIVE_IMPORT = /((?:\bfrom|\bimport\()\s*")(\.{1,2}\/[^"]+)(")/g;
 
 function relativeImports(text: string): string[] {
   return [...text.matchAll(RELATIVE_IMPORT)].map(([, , specifier = ""]) => specifier);
 }
 
-/** The compiler rewrites `.ts` in JavaScript only; in a declaration, `.js` is what every resolution mode understands. */
+/** The compiler rewrites `.ts` only in JavaScript. In declarations every resolution mode understands `.js`. */
 function withoutTsSpecifiers(text: string): string {
   return text.replace(
     RELATIVE_IMPORT,

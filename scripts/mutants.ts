@@ -136,7 +136,7 @@ async function mutantsOf(folder: string): Promise<Mutant[]> {
     const mutants: Mutant[] = [];
     for (const file of filesOf(ROOT, `src/${folder}`).filter((name) => name.endsWith(".ts"))) {
       const parsed = await project?.program.getSourceFile(join(ROOT, file));
-      if (!parsed) throw new Error(`${file} is no part of ${join(ROOT, "tsconfig.json")}`);
+      if (!parsed) throw new Error(`${file} is not part of ${join(ROOT, "tsconfig.json")}`);
       for (const change of changesOf(parsed)) mutants.push({ ...change, file, source: parsed.text });
     }
     return mutants;

@@ -1,6 +1,6 @@
 /**
- * Writes `openapi.json`: the daemon's API for authors in other languages, made from the very schemas and sentences that
- * the daemon answers with. `bun scripts/openapi.ts`; with `--check` it only says whether the file is stale.
+ * Writes `openapi.json`: the daemon's API for authors in other languages, made from the same schemas and sentences that
+ * the daemon answers with. Run `bun scripts/openapi.ts`; `--check` only tells whether the file is stale.
  */
 
 import { join } from "node:path";
@@ -73,7 +73,7 @@ function json(schema: object, example?: object): object {
   return { "application/json": { schema, ...(example && { example }) } };
 }
 
-/** One response for each status: its `error` is a text, and the description lists the sentences it can be. */
+/** One response for each status. The description lists the sentences that its `error` can be. */
 function refusalResponses(sentences: readonly Sentence[]): Record<string, object> {
   const responses: Record<string, object> = {};
   for (const [status, said] of Map.groupBy(sentences, (one) => one.status)) {
@@ -86,7 +86,7 @@ function refusalResponses(sentences: readonly Sentence[]): Record<string, object
   return responses;
 }
 
-/** Each sentence of some values, under the name of its kind, numbered where the kind has several. */
+/** The example of each sentence, under the name of its kind; numbered if the kind has several. */
 function examplesOf(sentences: readonly Sentence[]): Record<string, object> {
   const kinds = Map.groupBy(sentences, ({ kind }) => kind);
   const examples = [...kinds].flatMap(([kind, said]) =>
@@ -98,7 +98,7 @@ function examplesOf(sentences: readonly Sentence[]): Record<string, object> {
   return Object.fromEntries(examples);
 }
 
-/** The file's text: stable, so that a change of the API is a readable difference. */
+/** The file's text. It is stable, so a change of the API gives a readable diff. */
 export async function openApiText(): Promise<string> {
   return `${JSON.stringify(await openApiDocument(), undefined, 2)}\n`;
 }

@@ -1,8 +1,8 @@
 /**
  * `npm run pack -- FOLDER [--registry-path DIR]`: packs a folder with a `murmur.yaml` into a `.mur.zip`, puts it into the
- * registry under the name and version that its manifest says, and prints what the daemon will hold of it.
+ * registry under the name and version in its manifest, and prints the capabilities that the daemon reads from it.
  *
- * The name is `<scope>/<name>`, or a bare name, whose scope is then `local`.
+ * The name is `<scope>/<name>`, or a bare name, which gets the scope `local`.
  */
 import { readFileSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
@@ -42,7 +42,7 @@ function defaultRegistry(): string {
   return join(home, ".murmur", "artifacts");
 }
 
-/** npm runs a script in the project's folder; this is where the user was. */
+/** The user's folder. npm runs scripts in the project's folder. */
 const started = process.env.INIT_CWD ?? process.cwd();
 
 /** @returns the lines to print */
@@ -76,7 +76,7 @@ async function pack(args: readonly string[]): Promise<string[]> {
   ];
 }
 
-/** One line for each axis on which it holds something. */
+/** One line for each axis on which the capsule holds something. */
 function describe(held: Envelope): string[] {
   const lists = {
     "capabilities.network.allow": held.networkAllow,

@@ -1,8 +1,8 @@
 /**
- * `npm run release`: builds, checks and lays out a release in `dist/release/`, on Linux, from this repository alone.
+ * `npm run release`: builds and checks a release in `dist/release/`, on Linux.
  *
- * `--skip-second-build` leaves out the proof that a second build gives the same bytes. `--with-checksums FILE` puts the
- * lines of another program's checksum file into this one's.
+ * `--skip-second-build` skips the check that a second build gives the same bytes. `--with-checksums FILE` adds the lines
+ * of another program's checksum file to this one's.
  */
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
@@ -28,12 +28,12 @@ import { type ReleaseTarget, releaseFileName, TARGETS } from "./release/targets.
 const PLACE = join(ROOT, "dist/release");
 const CHECKSUMS = "checksums.txt";
 
-/** What the Linux binaries may need of glibc at most. */
+/** The newest glibc that the Linux binaries may need. */
 const NEWEST_GLIBC: readonly [number, number] = [2, 34];
 
 const IDENTIFIER = "mur-roost";
 
-/** What the verifier must find, said apart from what the signer was told to write. */
+/** What the verifier must find. It is not taken from the signer's input, so that it is an independent check. */
 const EXPECTED_SIGNATURE = {
   identifier: IDENTIFIER,
   team: "",
@@ -43,7 +43,7 @@ const EXPECTED_SIGNATURE = {
   entitlements: JIT_ENTITLEMENTS,
 };
 
-/** Every runtime is fetched and checked before anything is built from one. */
+/** Fetches and checks a runtime. All of them are ready before the first build. */
 function runtimeStep(target: ReleaseTarget, staging: Staging, interrupted: AbortSignal): Step {
   return {
     target: target.platform,
@@ -91,7 +91,7 @@ function buildSteps(
   ];
 }
 
-/** Compiles and, for macOS, signs; always under one name, because the bundler writes that name into the file. */
+/** Compiles and, for macOS, signs. The name is always the same, because the bundler writes it into the file. */
 async function build(
   target: ReleaseTarget,
   runtime: string,
@@ -147,7 +147,7 @@ async function compareSecondBuild(
   return success(`the same bytes, SHA-256 ${first}`);
 }
 
-/** All four executables hold the same packages, or one list would not do for them. */
+/** Fails unless all four executables contain the same packages, because one list describes them all. */
 async function writeContents(
   { files }: Staging,
   bundles: readonly Bun.BuildMetafile[],
@@ -170,7 +170,7 @@ async function writeChecksums({ files }: Staging, others: readonly string[]): Pr
   return success(`${names.length} files${more}`);
 }
 
-/** Readable by everybody, whatever the umask. */
+/** Writes a file that everyone can read, whatever the umask. */
 async function writeText(path: string, text: string): Promise<void> {
   await writeFile(path, text);
   await chmod(path, 0o644);
@@ -222,6 +222,6 @@ const released = await main(process.argv.slice(2));
 if (released.ok) {
   process.stdout.write(`${place}: ${(await readdir(PLACE)).sort().join(" ")}\n`);
 } else {
-  process.stderr.write(`release: ${released.fault}\nrelease: ${place} is as it was before\n`);
+  process.stderr.write(`release: ${released.fault}\nrelease: ${place} is unchanged\n`);
 }
 process.exit(released.ok ? 0 : 1);

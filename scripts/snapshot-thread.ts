@@ -1,11 +1,11 @@
-/** Writes the text that the copying thread runs: `bun scripts/snapshot-thread.ts`. A test says when it is stale. */
+/** Writes the script that the copying thread runs: `bun scripts/snapshot-thread.ts`. A test fails when it is stale. */
 
 import { join } from "node:path";
 
 const SNAPSHOT = join(import.meta.dir, "..", "src", "runtime", "snapshot");
 export const THREAD_TEXT = join(SNAPSHOT, "thread.bundle.txt");
 
-/** The thread's module with all that it imports, as one script. */
+/** The thread's module and its imports as one script. */
 export async function bundleThread(): Promise<string> {
   const built = await Bun.build({
     entrypoints: [join(SNAPSHOT, "thread.ts")],

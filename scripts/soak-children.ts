@@ -1,7 +1,7 @@
 /**
- * `npm run soak:children -- [--kills 60] [--delegations 2000]`: real children of the runtime library. So many times a parent
- * is killed at a random moment, and so many times a child; then one parent makes so many delegations. Exits 1 where a
- * process, a runtime directory, a slot or a descriptor is left that should not be, or where memory grows. Linux only.
+ * `npm run soak:children -- [--kills 60] [--delegations 2000]`: real children of the runtime library. It kills `--kills`
+ * parents and as many children at random moments; then one parent makes `--delegations` delegations. Exits 1 if a process,
+ * a runtime directory, a slot or a descriptor is left over, or if memory grows. Linux only.
  */
 
 import { mkdtempSync, readdirSync, rmSync } from "node:fs";
@@ -11,13 +11,13 @@ import { compile } from "../test/kit/compile-program.ts";
 import { delegateOnce, delegating } from "./soak/delegating.ts";
 import { openDescriptors, openSoakHost, type SoakHost } from "./soak/host.ts";
 
-/** A killed parent's children have 20 s, and theirs too. */
+/** A killed parent's children have 20 s to end, and then so have their children. */
 const GONE_MS = 60_000;
-/** An approval that nobody redeemed holds its slot for a minute. */
+/** An approval that was not redeemed holds its slot for a minute. */
 const APPROVAL_MS = 61_000;
 /** Delegations under way at once. */
 const AT_ONCE = 4;
-/** Memory may move by as much between the first quarter's end and the last's, in MB. */
+/** How much memory may change between the end of the first quarter and the end of the last, in MB. */
 const MEMORY_MB = 24;
 
 const { kills, delegations } = readArguments(process.argv.slice(2));
@@ -57,7 +57,7 @@ function readArguments(args: readonly string[]) {
   return { kills: read("--kills", 60), delegations: read("--delegations", 2000) };
 }
 
-/** The sessions of children, by their records: those that the daemon still holds for running. */
+/** The children, found by their records, whose sessions the daemon still counts as running. */
 async function runningChildren({ home, statusOf }: SoakHost): Promise<string[]> {
   const paths = readdirSync(join(home, ".murmur", "records"), { recursive: true, encoding: "utf8" });
   const ids = paths.flatMap((path) => /\/children\/[^/]+\/(ses_\w+)$/.exec(path)?.[1] ?? []);
@@ -77,7 +77,7 @@ async function allGone(host: SoakHost, what: string): Promise<void> {
   }
 }
 
-/** Each ends as its children's lifelines say; only the killed parents keep what nobody could give back. */
+/** Kills parents. Their children end by their lifelines; only the killed parents' slots stay taken. */
 async function killParents(host: SoakHost): Promise<void> {
   for (let kill = 0; kill < kills; kill++) {
     const parent = host.startParent();

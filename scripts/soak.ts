@@ -1,11 +1,11 @@
 /**
  * `npm run soak -- formations --minutes N`: 32 clients play formations, kill some sessions and inject faults.
- * `npm run soak -- neighbours --minutes N`: 16 clients play formations beside a neighbour that does everything at once
- * that was ever found to hold the daemon up.
+ * `npm run soak -- neighbours --minutes N`: 16 clients play formations while a hostile neighbour does everything that is
+ * known to slow the daemon down, all at once.
  * `npm run soak -- refusals --each N`: every kind of refusal, N times.
  *
- * All of it against the compiled daemon. Afterwards its counts are compared with a model's, or its memory with what it
- * was. Exits 1 where they differ, or where an answer was not allowed, was lost or came too late.
+ * All of it runs against the compiled daemon. Afterwards its counts are compared with a model's, or its memory with that
+ * at the start. Exits 1 if they differ, or if an answer was not allowed, was lost or came too late.
  */
 
 import { mkdtempSync, rmSync } from "node:fs";

@@ -1,9 +1,9 @@
 /**
- * `npm run test:soak -- RUNS [--busy] [--nice] [FILE...]`: the whole test command again and again, or these files of it.
+ * `npm run test:soak -- RUNS [--busy] [--nice] [FILE...]`: runs all tests, or these files, again and again.
  *
- * Every third run has the machine for itself, every third shares it with two busy loops, every third is as patient as
- * `nice -n 19` makes it; a switch makes all runs of its kind. One line a run tells its verdict and its time. What a red
- * run said is kept in a file. Exit status 1 where a run was red.
+ * Runs alternate between an idle machine, two busy loops beside the tests, and `nice -n 19`. A switch makes all runs of
+ * its kind. One line per run gives its verdict and time. The output of a failed run is kept in a file. Exits 1 if a run
+ * failed.
  */
 
 import { closeSync, mkdtempSync, openSync, rmSync } from "node:fs";
@@ -21,7 +21,7 @@ interface Options {
   readonly files: readonly string[];
 }
 
-/** A sentence where they cannot be read. */
+/** The arguments, or one sentence if they cannot be read. */
 function readOptions(args: readonly string[]): Options | string {
   const kinds = (["busy", "nice"] as const).filter((kind) => args.includes(`--${kind}`));
   const [runs, ...files] = args.filter((arg) => arg !== "--busy" && arg !== "--nice");
@@ -32,14 +32,14 @@ function readOptions(args: readonly string[]): Options | string {
   return { runs: Number(runs), kinds: kinds.length > 0 ? kinds : ["plain", "busy", "nice"], files };
 }
 
-/** What this has started and not yet seen the end of, each in a group of its own. */
+/** The processes that were started and have not ended, each in its own process group. */
 const running = new Set<Bun.Subprocess>();
 
 function start(command: readonly string[], output: number | "ignore"): Bun.Subprocess {
   const child = Bun.spawn([...command], {
     cwd: ROOT,
     stdio: ["ignore", output, output],
-    // With what it starts, so that an interrupt ends all of it.
+    // In its own group, so that an interrupt also ends what it starts.
     detached: true,
   });
   running.add(child);
@@ -56,7 +56,7 @@ let isStopped = false;
 
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
-/** Whether it was green. */
+/** Runs the tests once. Returns whether all passed. */
 async function run(kind: Kind, files: readonly string[], log: string): Promise<boolean> {
   const loops = kind === "busy" ? LOOPS : 0;
   const beside = Array.from({ length: loops }, () => start(["sh", "-c", "while :; do :; done"], "ignore"));

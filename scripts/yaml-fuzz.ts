@@ -1,6 +1,6 @@
 /**
- * `npm run fuzz:yaml`: whether a manifest has one reading. Whatever the daemon reads must be, in libyaml's reading, the
- * same tree. Needs Debian's `python3-yaml`; the default run takes some ten minutes.
+ * `npm run fuzz:yaml`: checks that a manifest has only one meaning. libyaml must read every document that the daemon reads,
+ * and give the same tree. Needs Debian's `python3-yaml`. The default run takes about ten minutes.
  */
 
 import { parseArgs } from "node:util";
@@ -13,11 +13,11 @@ import { hasLibyaml, PythonReader } from "./yaml-fuzz/python.ts";
 
 const USAGE = `usage: npm run fuzz:yaml -- [--documents N] [--exhaustive LENGTH] [--changes N] [--seed S] [--write-answers FILE]
   --documents N         documents by grammar and mutation (default 5000000)
-  --exhaustive LENGTH   every text of up to so many characters of two alphabets of twelve (default 6), and of up to two
-                        fewer behind some beginnings; 0 for none
+  --exhaustive LENGTH   every text of up to LENGTH characters of two alphabets of twelve (default 6), and of up to two
+                        fewer after some beginnings; 0 for none
   --changes N           each of the largest manifests with one character changed, N times (default 20)
-  --seed S              repeats a run (default: another one each time; it is printed)
-  --write-answers FILE  writes documents with libyaml's answers for the tests, and nothing else
+  --seed S              repeats a run (default: a new one each time; it is printed)
+  --write-answers FILE  only writes documents with libyaml's answers for the tests
 `;
 
 interface Options {
@@ -52,7 +52,7 @@ function readOptions(): Options {
   };
 }
 
-/** What is compared, one after the other. */
+/** The runs, one after the other. */
 function* runs({
   documents: count,
   exhaustive,
@@ -62,7 +62,7 @@ function* runs({
   for (const alphabet of exhaustive > 0 ? documents.ALPHABETS : []) {
     for (const beginning of documents.BEGINNINGS) {
       const length = beginning === "" ? exhaustive : exhaustive - 2;
-      const what = `up to ${length} of ${JSON.stringify(alphabet.join(""))} behind ${JSON.stringify(beginning)}`;
+      const what = `up to ${length} of ${JSON.stringify(alphabet.join(""))} after ${JSON.stringify(beginning)}`;
       yield [what, documents.allDocuments(alphabet, length, beginning)];
     }
   }
@@ -83,7 +83,7 @@ function show({ examples }: Findings, most = examples.length): void {
   }
 }
 
-/** How many differences there were. */
+/** Returns how many differences there were. */
 async function compareWithLibyaml(options: Options, libyaml: PythonReader): Promise<number> {
   await using pyyaml = new PythonReader("python");
   const others = [
@@ -108,7 +108,7 @@ async function compareWithLibyaml(options: Options, libyaml: PythonReader): Prom
 
 async function main(): Promise<number> {
   const options = readOptions();
-  if (!(await hasLibyaml())) throw new Error("libyaml is not here: install python3-yaml");
+  if (!(await hasLibyaml())) throw new Error("libyaml is not installed: install python3-yaml");
   await using libyaml = new PythonReader("libyaml");
   if (options.writeAnswers === undefined) return (await compareWithLibyaml(options, libyaml)) === 0 ? 0 : 1;
   await writeAnswers(options.writeAnswers, options.seed, libyaml);

@@ -22,16 +22,16 @@ import { type Authority, createAuthority } from "./tokens/authority.ts";
 /** A daemon that listens. */
 export interface Daemon {
   readonly port: number;
-  /** Stops accepting, answers what is in flight, and forgets its keys. Resolves within two seconds. */
+  /** Stops accepting, answers what is in flight, and overwrites its keys. Resolves within two seconds. */
   stop(): Promise<void>;
 }
 
-/** A client that sends nothing, or stops reading, is let go after this long. */
+/** A client that sends nothing, or stops reading, is disconnected after this long. */
 const IDLE_SECONDS = 10;
 const STOP_GRACE_MS = 1500;
-/** What is left of the two seconds, for the log. */
+/** The part of the two seconds left for writing the log. */
 const LAST_LINES_MS = 300;
-/** Room above the limit of a body, so that the application answers for it rather than the parser. */
+/** No limit in the parser, so that the application answers a body that is too large. */
 const PARSER_BODY_BYTES = Number.MAX_SAFE_INTEGER;
 
 /** Starts the daemon, or says in one sentence why it cannot start; then no port is bound. */
@@ -118,7 +118,7 @@ function listen(
     return Bun.serve({
       hostname: "127.0.0.1",
       port,
-      // Off by default outside development; two daemons would share the port without a word.
+      // `development: false` would turn this on, and two daemons would silently share the port.
       reusePort: false,
       development: false,
       idleTimeout: IDLE_SECONDS,
@@ -136,7 +136,7 @@ async function stop(server: Server, authority: Authority, log: DecisionLog): Pro
   const timer = setTimeout(grace.resolve, STOP_GRACE_MS);
   await Promise.race([server.stop(), grace.promise]);
   clearTimeout(timer);
-  // What is still open after the grace is cut off.
+  // Close the connections that are still open.
   void server.stop(true);
   authority.destroy();
   log.close();

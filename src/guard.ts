@@ -1,17 +1,16 @@
 /**
- * Who may talk to a server on loopback at all: the daemon, and every door that the runtime library opens.
+ * Who may talk to a loopback server: the daemon, and every door that the runtime library opens.
  *
- * A web page can post to a loopback port without asking anybody, and by DNS rebinding read the answer; it cannot hide
- * its Origin or its Host. Both are looked at before anything else of a request is.
+ * A web page can post to a loopback port without permission, and read the answer by DNS rebinding. It cannot hide its
+ * Origin or its Host, so both are checked before the rest of a request.
  */
 
-/** A colon without a port behind it means the port that HTTP has. */
+/** A colon without a port means HTTP's default port. */
 const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::([0-9]{0,5}))?$/i;
 const MAX_PORT = 65535;
 
 /**
- * What this server answers only, where the request is not one of those: it completes "this daemon answers only …".
- * `undefined` where the caller may go on.
+ * Why the caller is refused, as the end of the sentence "this daemon answers only …". `undefined` if it may go on.
  */
 export function whyForeign(headers: Headers): string | undefined {
   const host = LOOPBACK_HOST.exec(headers.get("host") ?? "");

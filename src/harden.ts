@@ -1,18 +1,18 @@
-/** What a starting daemon does for its own safety, before it holds anything worth reading. */
+/** What a starting daemon does to protect itself, before it holds any secret. */
 
 import { denyInspection, silenceCrashReporter } from "./sys/inspection.ts";
 import { libraryFault } from "./sys/library.ts";
 import { denyCoreDumps } from "./sys/limits.ts";
 import { ignoreTerminalStops } from "./sys/signals.ts";
 
-/** Variables that a compiled Bun executable obeys whoever sets them. */
+/** Variables that change how a compiled Bun executable runs. */
 const RUNTIME_VARIABLES = ["BUN_OPTIONS", "BUN_INSPECT", "BUN_INSPECT_CONNECT_TO", "BUN_BE_BUN"] as const;
 
 /**
  * Closes this process to debuggers, core dumps, crash reports and readers of its memory, and keeps terminals from stopping
- * it. A failure is no reason to stop.
+ * it. A failure only causes a warning.
  *
- * @returns one sentence for each thing that could not be done or should not be so
+ * @returns one sentence for each step that failed and each variable that is set
  */
 export function harden(environment: NodeJS.ProcessEnv): readonly string[] {
   const warnings: string[] = [];

@@ -1,4 +1,4 @@
-/** What the daemon needs of its host, asked before or at its start: each answer is a sentence's end, or nothing. */
+/** What the daemon needs from its host. Each check returns a fault, or `undefined`. */
 
 import { statSync } from "node:fs";
 import { constants } from "node:os";
@@ -6,8 +6,8 @@ import { describeErrno, describeOsError } from "./os-error.ts";
 import { threadsToBeHad } from "./sys/threads.ts";
 
 /**
- * Why the runtime could not have all the threads that it may want later, for its collector, its compiler and its pool. It
- * ends the process if it wants one and gets none, so this is found out beforehand.
+ * Why the runtime could not get all the threads it may need later, for its collector, its compiler and its pool. It ends
+ * the process if it cannot start one, so the daemon checks at its start.
  */
 export function threadsFault(cores: number): string | undefined {
   const wanted = 7 + Math.min(cores, 8);
@@ -16,7 +16,7 @@ export function threadsFault(cores: number): string | undefined {
   return `cannot start: this process may have ${had} threads, and it needs ${wanted}; raise the limit of processes for its user (ulimit -u, or TasksMax of its unit)`;
 }
 
-/** Why a path is no directory: the path, and the OS error. */
+/** Why a path is not a directory: the path, and the OS error. */
 export function directoryFault(path: string): string | undefined {
   try {
     if (statSync(path).isDirectory()) return undefined;

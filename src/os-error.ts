@@ -12,7 +12,7 @@ export function isSystemError(error: unknown): error is SystemError {
   return error instanceof Error && "errno" in error && typeof error.errno === "number" && "code" in error;
 }
 
-/** Where the runtime words an error otherwise than the C library does. */
+/** Errors that the runtime words differently from the C library. */
 const C_LIBRARY_WORDS: Readonly<Record<string, string>> = {
   EISDIR: "Is a directory",
   ELOOP: "Too many levels of symbolic links",
@@ -25,14 +25,14 @@ const C_LIBRARY_WORDS: Readonly<Record<string, string>> = {
 /** `Not a directory (os error 20)`; an exception without a number keeps its own message. */
 export function describeOsError(error: unknown): string {
   if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
-  // A failed bind carries its code alone.
+  // A failed bind has a code but no number.
   const number = Math.abs(error.errno) || (constants.errno[error.code as keyof typeof constants.errno] ?? 0);
   return describeErrno(error.code, number);
 }
 
-/** The same of an error's name and its number on this platform. */
+/** The same, from an error's name and its number on this platform. */
 export function describeErrno(code: string, number: number): string {
-  // Loaded here: it would slow down every start, and few need it.
+  // Loaded only when needed: loading it always would slow down every start.
   const { getSystemErrorMap } = process.getBuiltinModule("node:util");
   const words = C_LIBRARY_WORDS[code] ?? getSystemErrorMap().get(-number)?.[1] ?? code;
   return `${words.charAt(0).toUpperCase()}${words.slice(1)} (os error ${number})`;

@@ -1,10 +1,10 @@
-/** Text from outside, made safe for a terminal and for a line of a log. */
+/** Makes text from outside safe for a terminal and for a log line. */
 
 /**
- * What a reader does not see, or sees where it is not: control characters, what ends a line elsewhere, format
- * characters, which reorder a line or hide in a word (tag characters among them), every other character that Unicode
- * lets a program leave out (variation selectors, the combining grapheme joiner, Hangul fillers), halves of a surrogate
- * pair, and the few letters and symbols whose picture is blank. White space is none of these.
+ * Characters that are invisible, or that show text in the wrong place: control characters; line and paragraph separators;
+ * format characters, which reorder a line or hide in a word (tag characters too); everything else that Unicode calls
+ * default-ignorable (variation selectors, the combining grapheme joiner, Hangul fillers); lone surrogates; and the few
+ * letters and symbols that look blank. White space is not included.
  */
 const UNSEEN =
   "\\p{Cc}\\p{Cf}\\p{Cs}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}\\u{2800}\\u{13441}\\u{13442}\\u{16fe4}\\u{1d159}";
@@ -21,10 +21,10 @@ export function printable(text: string): string {
   );
 }
 
-/** The same of a text of several lines, which stay lines. */
+/** The same for a text of several lines; its line breaks stay. */
 export function printableLines(text: string): string {
   return text.split(/\r?\n/).map(printable).join("\n");
 }
 
-/** Whether a reader sees nothing of a character, or only where it ends: white space counts. */
+/** Matches one character that is invisible or white space. */
 export const BLANK = new RegExp(`^[${UNSEEN}\\s]$`, "u");

@@ -8,10 +8,10 @@ import { announce, stderrLines, writeLine } from "./log/stderr.ts";
 import { describeOsError, isSystemError } from "./os-error.ts";
 import { VERSION } from "./version.ts";
 
-/** How long a line about the end may take to be written. */
+/** How long the last lines may take to be written. */
 const LAST_LINES_MS = 1500;
 
-/** @param warnings what could not be done for the safety of this process, for the operator of a daemon */
+/** @param warnings what could not be done to protect this process; shown when a daemon starts */
 export async function runProgram(argv: string[], warnings: readonly string[]): Promise<void> {
   await runCommand(
     createCommand((reading) => run(reading, warnings)),
@@ -28,7 +28,7 @@ async function run(reading: FlagsReading, warnings: readonly string[]): Promise<
     case "version":
       return exit(printVersion());
     case "run": {
-      // Before the daemon says that it listens: a program that waits for that line may end it at once.
+      // Set up before the daemon says that it listens: a program that waits for that line may send a signal at once.
       let daemon: Daemon | undefined;
       let stopping = false;
       const stop = () => {
@@ -53,13 +53,13 @@ async function run(reading: FlagsReading, warnings: readonly string[]): Promise<
   }
 }
 
-/** Ends the program once its last lines are written, or cannot be. */
+/** Exits once the last lines are written, or their time is up. */
 async function exit(code: number): Promise<never> {
   await stderrLines.finish(LAST_LINES_MS);
   process.exit(code);
 }
 
-/** The exit code: a reader that went away is no failure, a disk that is full is one. */
+/** Returns the exit code: 1 if writing fails, but 0 if the reader went away. */
 function printVersion(): number {
   const bytes = Buffer.from(`mur-roost ${VERSION}\n`);
   try {

@@ -1,7 +1,7 @@
 /**
- * Long work on the main thread, in short turns: whoever else waits is served between two of them.
+ * Runs long work on the main thread in short turns, so that requests are served in between.
  *
- * All such work shares one turn of the event loop, so that ten long readings hold up a request no longer than one does.
+ * Each round of the event loop runs one turn of all such work, so ten long readings delay a request no longer than one.
  */
 
 /** How long one turn may keep everything else from running, in milliseconds. */
@@ -13,7 +13,7 @@ const waiting: (() => void)[] = [];
 /**
  * Runs a generator to its end. Each `yield` is a place where the work may pause.
  *
- * @returns the result itself where one turn was enough, else a promise of it; what the generator throws is thrown or rejected
+ * @returns the result itself if one turn was enough, else a promise of it; errors of the generator are thrown or rejected
  */
 export function inSlices<T>(work: Generator<void, T>): T | Promise<T> {
   const first = runTurn(work);
@@ -32,7 +32,7 @@ export function inSlices<T>(work: Generator<void, T>): T | Promise<T> {
   });
 }
 
-/** Runs a generator to its end in one go: for work that is known to be short, or that nobody waits for. */
+/** Runs a generator to its end in one go: for work that is short, or that delays nothing else. */
 export function atOnce<T>(work: Generator<void, T>): T {
   for (;;) {
     const step = work.next();

@@ -1,6 +1,6 @@
 /**
- * A capsule that can be delegated to: it looks through the work folder it starts with, leaves what it found in
- * `out/result.txt`, and ends. Compiled, it is what its parent starts in the place of `mur`.
+ * A capsule that can be delegated to: it looks through its work folder, writes what it found to `out/result.txt`, and
+ * ends. Its parent starts the compiled program in place of `mur`.
  */
 
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -12,15 +12,15 @@ function refuse(why: string): never {
   process.exit(1);
 }
 
-// What the parent said: arguments, the approval on standard input, the handle and the lifeline in the environment.
+// Reads what the parent passed: arguments, the approval on standard input, the handle and lifeline in the environment.
 const opened = await openSession();
 if (!opened.ok) refuse(describeRefusal(opened.fault));
 const session = opened.value;
 
-// When the parent's process ends by any means, so does this one.
+// When the parent's process ends, for whatever reason, this one ends too.
 endWithSpawner(session, { kind: "script" });
 
-// The work: everything here is this child's own, and nothing of it reaches the parent's folder.
+// The work. The folder is a copy, so no change reaches the parent's folder.
 const workdir = session.directories.workdir.path;
 const files = readdirSync(workdir, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile())
@@ -33,6 +33,6 @@ writeFileSync(
   `${files.length} files, ${open.length} left to do:\n${open.join("\n")}\n`,
 );
 
-// A script is ready when its run has finished; then it retires, which frees its slot at the daemon.
+// A script is ready when its work is done. Then it retires, which frees its slot at the daemon.
 await announceReady(session);
 await closeSession(session, "complete");

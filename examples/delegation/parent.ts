@@ -1,6 +1,6 @@
 /**
- * A capsule that delegates: it registers at the daemon, has a reviewer started in a copy of its own work folder, waits
- * for it to end, and reads what it left.
+ * A capsule that delegates: it registers at the daemon, starts a reviewer in a copy of its work folder, waits
+ * for it to end, and reads its result.
  *
  *     MURMUR_ROOST_URL=http://127.0.0.1:7700 MURMUR_MUR_BINARY=<child> bun parent.ts run \
  *       --capsule local/lead --capsule-version 1.0.0 --workdir <folder>
@@ -30,7 +30,7 @@ const say = (text: string) => show(Buffer.from(`${text}\n`));
 
 const opened = await openSession();
 if (!opened.ok) refuse(describeRefusal(opened.fault));
-// The session is closed when this block ends: as failed, unless closeSession was called before.
+// The session is closed when this block ends. It counts as failed, unless closeSession was called before.
 await using session = opened.value;
 if (!canDelegate(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");
 endWithSpawner(session, { kind: "script" });

@@ -1,5 +1,5 @@
 /**
- * delegate-task in a loop with a model. The model is a function here; the call of your SDK goes in its place.
+ * delegate-task in a loop with a model. Here the model is a function; replace it by a call of your SDK.
  */
 
 import {
@@ -23,11 +23,11 @@ const say = (text: string) => void process.stdout.write(`${text}\n`);
 
 const opened = await openSession();
 if (!opened.ok) refuse(describeRefusal(opened.fault));
-// The session is closed when this block ends: as failed, unless closeSession was called before.
+// The session is closed when this block ends. It counts as failed, unless closeSession was called before.
 await using session = opened.value;
 if (!canDelegate(session)) refuse("capabilities.spawn.allow is empty: there is no tool");
 
-// The tool in the shapes that SDKs take; each is the same JSON Schema under another name.
+// The tool in the forms that SDKs take. Each has the same JSON Schema under another name.
 const { name, description, input_schema } = session.delegateTask.definition;
 const tools = {
   anthropic: { name, description, input_schema },
@@ -35,7 +35,7 @@ const tools = {
   openai: { type: "function", function: { name, description, parameters: input_schema } },
 };
 
-// One door for the session: children report there. Completions are answered ahead of everything else.
+// The session's door, where children report. Completions are answered before everything else.
 const door = createCompletionDoor(session.id);
 const server = Bun.serve({
   hostname: "127.0.0.1",
@@ -54,20 +54,20 @@ for (let turnsLeft = 10; turnsLeft > 0; ) {
   const turn = await askModel(messages, [tools.anthropic]);
   turnsLeft--;
   if (turn.kind === "tool") {
-    // The call returns once the child holds its task; its answer comes later.
+    // The call returns once the child has its task. Its answer comes later.
     const result = await delegations.call(turn.input, cancel.signal);
     messages.push({ role: "tool", content: result.text });
     continue;
   }
   messages.push({ role: "assistant", content: turn.text });
-  // The model ended its turn: wait for every child, and go on with all answers in one message.
+  // The model ended its turn: wait for all children, and continue with all answers in one message.
   const next = await delegations.settle({ kind: "finished", turnsLeft }, (status) =>
     say(`status: ${status}`),
   );
   if (next.kind === "done") break;
   messages.push({ role: "user", content: next.text });
 }
-// Where the task is cancelled, at whatever point: `await delegations.cancel()` ends and reaps every child.
+// To cancel the task at any point: `await delegations.cancel()` ends and reaps every child.
 for (const { role, content } of messages) say(`${role}: ${content}`);
 
 await server.stop(true);
@@ -83,7 +83,7 @@ type Turn =
   | { readonly kind: "tool"; readonly input: unknown }
   | { readonly kind: "end"; readonly text: string };
 
-/** The model, played: it delegates, says that it waits, and reads the outcome. */
+/** A fake model: it delegates, says that it waits, and reads the outcome. */
 async function askModel(conversation: readonly Message[], offered: readonly object[]): Promise<Turn> {
   const [last] = conversation.slice(-1);
   if (offered.length === 0) return { kind: "end", text: "I have no tool." };

@@ -1,4 +1,4 @@
-/** One step of a plan: a capsule is told a task, and its whole answer is what the next step is given. */
+/** One step of a plan: a capsule gets a task, and its whole answer goes to the next step. */
 
 import {
   closeSession,
@@ -24,7 +24,7 @@ const version = parseArtifactVersion("1.0.0");
 if (!name || !version) refuse("no such capsule");
 const task = "count the words of this task";
 const contextId = newId("ctx");
-// Aborted: the step is given up, and its child is ended.
+// Aborting it cancels the step and ends its child.
 const { signal } = new AbortController();
 
 const outcome = await runCapsuleStep(session, { name, version, task, contextId, signal });

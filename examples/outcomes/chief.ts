@@ -1,6 +1,6 @@
 /**
- * A capsule that delegates as a model would have it: three calls of delegate-task, the end of the turn, and the one
- * text in which every outcome comes back.
+ * A capsule that delegates as a model would: three calls of delegate-task, the end of the turn, and one text with all
+ * outcomes.
  */
 
 import {
@@ -27,7 +27,7 @@ if (!opened.ok) refuse(describeRefusal(opened.fault));
 const session = opened.value;
 if (!canDelegate(session)) refuse("capabilities.spawn.allow is empty: there is nobody to delegate to");
 
-// The capsule's own A2A door; completions come first in it.
+// The capsule's A2A door. Completions are handled first.
 const door = createCompletionDoor(session.id);
 const server = Bun.serve({
   hostname: "127.0.0.1",

@@ -1,4 +1,4 @@
-/** A capsule that is delegated to: it takes one task, does it, and leaves the answer. Its name says how well. */
+/** A capsule that is delegated to: it takes one task, does it, and leaves the answer. Its name decides how well. */
 
 import { randomBytes } from "node:crypto";
 import { describeRefusal, openSession, Secret, serveTask } from "mur-roost/runtime";

@@ -1,6 +1,6 @@
 /**
- * Source maps as they go into the package: for each line of JavaScript the line it was made from, and the sources
- * without what no line was made from. In full they would be most of the package.
+ * Makes source maps small: in full they would be most of the package. They keep, for each line of JavaScript, the source
+ * line it was made from, and only those parts of the sources that became JavaScript.
  */
 
 interface SourceMap {
@@ -18,14 +18,14 @@ export function slimSourceMap(text: string): string {
   });
 }
 
-/** Whole lines that become no JavaScript: comments, imports and interfaces. The declarations hold them. */
+/** Whole lines that do not become JavaScript: comments, imports and interfaces. The declarations have them. */
 const LEFT_OUT = [
   /^[ \t]*(?:\/\*\*[\s\S]*?\*\/|\/\/.*)[ \t]*$/gm,
   /^import [^;]*;$/gm,
   /^(?:export )?interface [^\n]*\{\n[\s\S]*?^\}$/gm,
 ];
 
-/** Empty lines take their place: every other line keeps its number. */
+/** Replaces them by empty lines, so that all other lines keep their numbers. */
 function onlyCode(source: string): string {
   return LEFT_OUT.reduce(
     (text, pattern) => text.replace(pattern, (lines) => "\n".repeat(lines.split("\n").length - 1)),
@@ -34,8 +34,8 @@ function onlyCode(source: string): string {
 }
 
 /**
- * Keeps the first position of each line that is not that of the line before. A position is column, source, line and column there; all but the first are
- * differences from the position before, so they are added up and taken apart again.
+ * Keeps the first position of each line that differs from the line before. A position is column, source, line and column
+ * there. All but the first are differences from the previous position, so they are summed up and then encoded again.
  */
 function firstOfEachLine(mappings: string): string {
   let at = [0, 0, 0, 0];
@@ -48,10 +48,10 @@ function firstOfEachLine(mappings: string): string {
       for (const segment of line.split(",")) {
         const fields = decode(segment);
         at = at.map((value, index) => value + (fields[index] ?? 0));
-        // The bundler begins an indented line with the position where the line before ended.
+        // The bundler starts an indented line with the position where the previous line ended.
         const isNew = fields.slice(1).some((field) => field !== 0);
         if (kept !== "" || !isNew) continue;
-        // It stands for its whole line, from the first column on.
+        // It applies to the whole line, from the first column on.
         const first = [0, ...at.slice(1)];
         written = [0, ...written.slice(1)];
         kept = first.map((value, index) => encode(value - (written[index] ?? 0))).join("");
@@ -64,7 +64,7 @@ function firstOfEachLine(mappings: string): string {
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/** Base 64 VLQ: five bits a digit, the lowest first; the sign is the lowest bit of all. */
+/** Base 64 VLQ: five bits per digit, the lowest first. The lowest bit of all is the sign. */
 function decode(segment: string): number[] {
   const numbers: number[] = [];
   let value = 0;

@@ -2,18 +2,18 @@
 
 import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast";
 
-/** One change: `text` takes the place of what stands from `start` to `end`. */
+/** One change: `text` replaces what is between `start` and `end`. */
 export interface Change {
   readonly start: number;
   readonly end: number;
   readonly text: string;
   /** Counted from 1. */
   readonly line: number;
-  /** What was changed into what, on one line. */
+  /** What was changed to what, on one line. */
   readonly what: string;
 }
 
-/** What is put in an operator's place. */
+/** The replacements for each operator. */
 const OPERATORS: Partial<Record<string, readonly string[]>> = {
   "<": ["<=", ">"],
   "<=": ["<", ">"],
@@ -38,7 +38,7 @@ const OPERATORS: Partial<Record<string, readonly string[]>> = {
   "|=": ["&="],
 };
 
-/** Types never run, and a module that is not imported does not compile. */
+/** Types do not run, and without its imports a module does not compile. */
 const LEFT_ALONE: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.InterfaceDeclaration,
   SyntaxKind.TypeAliasDeclaration,
@@ -96,7 +96,7 @@ function replacements(node: Node, file: SourceFile): readonly string[] {
   }
 }
 
-/** What decides whether something is done at all. */
+/** The condition of a statement or expression, if it has one. */
 function conditionOf(node: Node): Node | undefined {
   switch (node.kind) {
     case SyntaxKind.IfStatement:
@@ -113,7 +113,7 @@ function conditionOf(node: Node): Node | undefined {
   }
 }
 
-/** A text that names a member or a module: its change would not compile, and says nothing of the tests. */
+/** A text that names a member or a module. Its change would not compile, so it says nothing about the tests. */
 function isName(node: Node): boolean {
   const parent = node.parent;
   return parent.kind === SyntaxKind.PropertyAssignment && node.pos <= parent.pos + 1;

@@ -1,4 +1,4 @@
-/** The five endpoints as the document shows them: what each takes, answers and refuses. */
+/** The five endpoints in the document: what each takes, answers and refuses. */
 
 import type { TObject, TSchema } from "@sinclair/typebox";
 import {
@@ -25,27 +25,27 @@ export interface Endpoint {
   readonly summary: string;
   readonly description: string;
   readonly headers?: TObject;
-  /** Headers without which it never grants anything, though their absence has an answer of its own. */
+  /** Headers that a request needs to be granted. A request without them is refused, not malformed. */
   readonly needs?: readonly string[];
   readonly pathParameters?: TObject;
-  /** A path parameter's value that could be real. */
+  /** A realistic value of the path parameter. */
   readonly pathExample?: string;
   readonly body?: TObject;
   readonly bodyExample?: object;
   readonly answer: TSchema;
   readonly answerExample: object;
   readonly answerDescription: string;
-  /** What it can refuse with, in the order it is asked; what it says of a body that it does not take is not here. */
+  /** Its refusals, in the order they are checked, except those about the content of the body. */
   readonly refusals: readonly Exclude<Kind, "bad-body" | "bad-outcome">[];
 }
 
-/** What any request can hear before its route is looked at, and what any request with a body can. */
+/** Refusals that any request can get, and refusals that any request with a body can get. */
 const ALWAYS: Endpoint["refusals"] = ["foreign-caller", "internal"];
 const WITH_BODY: Endpoint["refusals"] = ["body-too-large", "body-too-slow", "body-ended-early"];
 
 const CHILD = { name: "local/researcher", version: "1.0.0" };
 const SESSION_ID = "ses_019e4d3c-8f00-7a10-b7a4-2f6d9c1e5a01";
-/** Tokens are opaque; these are cut. */
+/** Example tokens, shortened. */
 const APPROVAL = "msa1.eyJ2IjoxLCJzaWQi";
 const CREDENTIAL = "msc1.eyJ2IjoxLCJzaWQi";
 

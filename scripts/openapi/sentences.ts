@@ -1,4 +1,4 @@
-/** Every sentence that the daemon refuses with, made by the daemon's own code from values that could be real. */
+/** Every sentence that the daemon refuses with, made by the daemon's code from realistic values. */
 
 import type { TObject } from "@sinclair/typebox";
 import { type BodySchema, type Fields, readBody } from "../../src/api/body.ts";
@@ -17,15 +17,15 @@ export type Kind = Refusal["kind"];
 export interface Sentence {
   readonly kind: Kind;
   readonly status: RefusalStatus;
-  /** As the daemon says it of some values. */
+  /** The sentence with example values. */
   readonly example: string;
-  /** The same with a name in angle brackets for each value. */
+  /** The sentence with a name in angle brackets for each value. */
   readonly template: string;
-  /** Matches the sentence of any values. */
+  /** Matches the sentence with any values. */
   readonly pattern: RegExp;
 }
 
-/** A value in a sentence: its text, what stands for it in a template, and the pattern of its kind. */
+/** A value in a sentence: its text, its name in a template, and the pattern of such values. */
 type Value = readonly [text: string, shown: string, pattern: string];
 
 const PART = "[a-z0-9](?:[a-z0-9-]{0,98}[a-z0-9])?";
@@ -49,7 +49,7 @@ const ANYTHING = "[\\s\\S]*";
 const ASKED = { name: name(NAME[0]), version: version(VERSION[0]) };
 const GRANTED = { name: name(OTHER_NAME[0]), version: version(OTHER_VERSION[0]) };
 
-/** The sentences of every kind but those about a body; a new kind does not compile until it is here. */
+/** The sentences of every kind except those about a body. A new kind does not compile until it is added here. */
 const SENTENCES: { readonly [K in Exclude<Kind, "bad-body" | "bad-outcome">]: readonly Sentence[] } = {
   "not-found": [sentence({ kind: "not-found" })],
   "session-not-found": [sentence({ kind: "session-not-found" })],
@@ -103,12 +103,12 @@ const SENTENCES: { readonly [K in Exclude<Kind, "bad-body" | "bad-outcome">]: re
   internal: [sentence({ kind: "internal" })],
 };
 
-/** The sentences of a kind. What is wrong with a body depends on the endpoint: see {@link bodySentences}. */
+/** The sentences of a kind. Sentences about a body depend on the endpoint: see {@link bodySentences}. */
 export function sentencesOf(kind: Exclude<Kind, "bad-body" | "bad-outcome">): readonly Sentence[] {
   return SENTENCES[kind];
 }
 
-/** Values that a field does not take, though they are texts; the first of each field is a good one. */
+/** Texts for each field. The first one is valid, the others are refused. */
 const TEXTS: { readonly [Name in keyof Fields]: readonly [string, ...string[]] } = {
   session_id: ["ses_1", "", "a b"],
   name: [NAME[0], "Researcher"],
@@ -116,7 +116,7 @@ const TEXTS: { readonly [Name in keyof Fields]: readonly [string, ...string[]] }
   outcome: ["complete", "done"],
 };
 
-/** What the daemon says of bodies that an endpoint with this schema does not take. */
+/** What the daemon says about bodies that an endpoint with this schema refuses. */
 export async function bodySentences({ properties }: TObject): Promise<Sentence[]> {
   const schema = { properties } as BodySchema<keyof Fields>;
   const names = Object.keys(properties) as (keyof Fields)[];
@@ -159,7 +159,7 @@ function unresolved(what: string, reason: string): Sentence {
   return sentence({ kind: "unresolved", message }, [reason, "<reason>", ".+"], NAME, VERSION);
 }
 
-/** One for each axis, and the two that are worded differently where a scope is missing or a floor falls. */
+/** One for each axis, and two with their own wording: a missing scope and a lower floor. */
 function envelopes(): Sentence[] {
   const parent = envelope("filesystem: {scope: src}\n  containment: sealed");
   const wide = envelope(`network: {allow: [tracker.example.net], unix_sockets: true}
@@ -192,7 +192,7 @@ function sentence(refusal: Refusal, ...values: readonly Value[]): Sentence {
   const example = refusalMessage(refusal);
   const known = new Map(values.map((value) => [value[0], value]));
   const anyValue = new RegExp(`(${[...known.keys()].map(escapeRegExp).join("|")})`);
-  // Every second piece is a value.
+  // `split` with a group puts the values at the odd indexes.
   const pieces = known.size === 0 ? [example] : example.split(anyValue);
   const with_ = (take: (value: Value) => string, rest: (text: string) => string) =>
     pieces.map((piece) => (known.has(piece) ? take(known.get(piece) as Value) : rest(piece))).join("");
@@ -214,12 +214,12 @@ function escapeRegExp(text: string): string {
 
 function name(text: string) {
   const parsed = parseArtifactName(text);
-  if (!parsed) throw new Error(`${text} is no capsule name`);
+  if (!parsed) throw new Error(`${text} is not a capsule name`);
   return parsed;
 }
 
 function version(text: string) {
   const parsed = parseArtifactVersion(text);
-  if (!parsed) throw new Error(`${text} is no version`);
+  if (!parsed) throw new Error(`${text} is not a version`);
   return parsed;
 }

@@ -1,13 +1,13 @@
-/** A folder as the bytes of a `.mur.zip`: the same folder gives the same bytes. */
+/** Writes a folder as a `.mur.zip`. The same folder always gives the same bytes. */
 import { createWriteStream, readdirSync, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
 
 /**
- * Writes the archive of a folder. What begins with a dot is left out.
+ * Writes the archive of a folder. Names that begin with a dot are left out.
  *
- * @throws {Error} where the folder holds something that is neither a file nor a folder
+ * @throws {Error} if the folder contains something that is neither a file nor a folder
  */
 export async function writeArchive(folder: string, path: string): Promise<void> {
   const zip = new ZipFile();
@@ -27,6 +27,6 @@ function filesBeneath(folder: string): string[] {
       const path = join(folder, entry.name);
       if (entry.isDirectory()) return filesBeneath(path);
       if (entry.isFile()) return [path];
-      throw new Error(`${path} is neither a file nor a folder: put a copy of what it stands for there`);
+      throw new Error(`${path} is neither a file nor a folder: replace it by a copy of what it points to`);
     });
 }

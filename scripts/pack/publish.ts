@@ -9,17 +9,17 @@ import { atOnce } from "../../src/slices.ts";
 import { sha256OfFile } from "../release/checksums.ts";
 import { writeArchive } from "./archive.ts";
 
-/** What the daemon makes of the artifact, and where it is. */
+/** How the daemon resolves the artifact, and where it is. */
 export interface Published {
   readonly resolution: Resolution<Envelope>;
-  /** Of the archive. */
+  /** Path of the archive. */
   readonly path: string;
 }
 
 /**
- * Packs `folder` beside its place in the registry and has it read there as the daemon reads it. It is moved to its place
- * only where that succeeds. A new version appears whole; of one that is replaced the archive goes first, and between the
- * two renames the daemon answers that its sidecar names another hash.
+ * Packs `folder` next to its place in the registry, reads it there the way the daemon does, and moves it to its place only
+ * if that succeeds. A new version appears in one step. When a version is replaced, the archive is moved first; until the
+ * sidecar follows, the daemon answers that it names another hash.
  */
 export async function publishFolder(
   folder: string,
@@ -48,7 +48,7 @@ export async function publishFolder(
   }
 }
 
-/** Whatever else stands in the version's folder stays there. */
+/** Other files in the version's folder are kept. */
 function moveIntoPlace(from: string, to: string, names: readonly string[]): void {
   mkdirSync(dirname(to), { recursive: true });
   if (!existsSync(to)) renameSync(from, to);

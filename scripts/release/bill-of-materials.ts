@@ -1,14 +1,14 @@
-/** The executable's components as a CycloneDX document, for tools that look for known faults. */
+/** The executable's components as a CycloneDX document, for tools that look for known vulnerabilities. */
 import { Enums, Models, Serialize, Spec } from "@cyclonedx/cyclonedx-library";
 import type { Contents } from "./notices.ts";
 import { RUNTIME_LICENCE, RUNTIME_SOURCES } from "./runtime-parts.ts";
 
-/** The file's name beside the executables of a release. */
+/** The file's name in a release. */
 export function billOfMaterialsName(version: string): string {
   return `mur-roost-${version}.cdx.json`;
 }
 
-/** The document's text. It holds no time and no serial number: the same contents give the same bytes. */
+/** The document's text. It has no time and no serial number, so the same contents give the same bytes. */
 export function billOfMaterialsText(version: string, { runtime, parts, packages }: Contents): string {
   const { Application, Framework, Library } = Enums.ComponentType;
   const daemon = component(Application, "mur-roost", version, "Apache-2.0");

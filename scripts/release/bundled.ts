@@ -1,4 +1,4 @@
-/** The npm packages of which something is in the executable, as the bundler reports it. */
+/** The npm packages with code in the executable, as the bundler reports them. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import lock from "../../package-lock.json" with { type: "json" };
@@ -7,19 +7,19 @@ import { ROOT } from "../compile.ts";
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
-  /** SPDX, as its manifest says. */
+  /** SPDX expression from its manifest. */
   readonly licence: string;
   readonly licenceText: string;
-  /** `sha512-` and the base64 of its tarball's SHA-512, as locked. */
+  /** `sha512-` and the base64 of its tarball's SHA-512, from the lock file. */
   readonly integrity: string;
 }
 
 const PACKAGE = /^(?:.*\/)?(node_modules\/(?:@[^/]+\/)?[^/]+)\//;
 
 /**
- * What a bundle holds, sorted by name.
+ * The packages in a bundle, sorted by name.
  *
- * @throws {Error} where a package has no licence text, no licence in its manifest, or is not locked
+ * @throws {Error} if a package has no licence text, no licence in its manifest, or is not in the lock file
  */
 export async function bundledPackages(metafile: Bun.BuildMetafile): Promise<BundledPackage[]> {
   const folders = new Set<string>();

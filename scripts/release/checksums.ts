@@ -27,11 +27,11 @@ const LINE = /^([0-9a-f]{64}) [ *]([A-Za-z0-9][A-Za-z0-9._-]*)$/;
 const OWN = "mur-roost-";
 
 /**
- * Reads another program's `checksums.txt`. The installer reads one file for both programs and asks for both at one
- * version, so every name must hold that version.
+ * Reads another program's `checksums.txt`. The installer reads one file for both programs and installs both at the same
+ * version, so every name must contain that version.
  *
- * @param path names the file in a fault
- * @returns its lines in this file's form
+ * @param path the file's name, for the fault
+ * @returns its lines in the format of our file
  */
 export function otherChecksums(text: string, path: string, version: string): Outcome<string[]> {
   const lines: string[] = [];

@@ -1,6 +1,6 @@
 /**
- * The symbol versions that an ELF executable needs of its libraries, read as the dynamic loader reads them: from the
- * dynamic segment, not from the sections, which nobody needs at run time.
+ * The symbol versions that an ELF executable needs from its libraries. They are read from the dynamic segment, as the
+ * dynamic loader does, and not from the sections, which do not matter at run time.
  *
  * Source: the ELF gABI (program headers, dynamic section) and the Linux Standard Base, "Symbol Versioning".
  */
@@ -84,7 +84,7 @@ function readDynamic(view: DataView, offset: number, size: number): Map<number, 
   return tags;
 }
 
-/** `Elf64_Verneed` records, each with its chain of `Elf64_Vernaux`; both link to their next by a relative offset. */
+/** Reads `Elf64_Verneed` records, each with its chain of `Elf64_Vernaux`. Both link to the next by a relative offset. */
 function readNeeds(
   view: DataView,
   file: Uint8Array,
@@ -131,15 +131,15 @@ export function checkGlibc(
   for (const { library, version } of needs) {
     if (!version.startsWith("GLIBC_")) continue;
     const numbers = /^GLIBC_(\d+)\.(\d+)(?:\.(\d+))?$/.exec(version);
-    // GLIBC_ABI_DT_RELR and its like name a feature of a newer loader, GLIBC_PRIVATE an exact build.
-    if (numbers === null) return failure(`${library} must provide ${version}, which is no plain version`);
+    // Names such as GLIBC_ABI_DT_RELR stand for a feature of a newer loader, GLIBC_PRIVATE for one exact build.
+    if (numbers === null) return failure(`${library} must provide ${version}, which is not a plain version`);
     const rank = rankOf(Number(numbers[1]), Number(numbers[2]), Number(numbers[3] ?? 0));
     if (rank > rankOf(...ceiling, 0)) {
       return failure(`${library} must provide ${version}, and ${limit} is the newest that is promised`);
     }
     if (newest === undefined || rank > newest.rank) newest = { version, rank };
   }
-  // A file that names none was not read rightly: these runtimes link glibc dynamically.
+  // These runtimes link glibc dynamically, so a file without a version was not read correctly.
   return newest === undefined ? failure("the file names no GLIBC version at all") : success(newest.version);
 }
 

@@ -1,17 +1,18 @@
-/** Reads the two encodings of a signature's entitlements, for the verifier; shares nothing with what writes them. */
+/** Reads the two encodings of a signature's entitlements for the verifier. Shares no code with the writer. */
 
 /**
  * The entitlements that are true.
  *
- * @param plist the XML property list, @param der its DER twin; both absent where the signature carries none
- * @returns a sentence where the two are malformed or disagree: macOS goes by one and shows the other
+ * @param plist the XML property list
+ * @param der the same in DER; both are absent if the signature has none
+ * @returns a sentence if the two are malformed or disagree, because macOS obeys one and shows the other
  */
 export function readEntitlements(
   plist: Uint8Array | undefined,
   der: Uint8Array | undefined,
 ): readonly string[] | string {
   if (plist === undefined && der === undefined) return [];
-  if (plist === undefined || der === undefined) return "the entitlements stand in one encoding only";
+  if (plist === undefined || der === undefined) return "the entitlements are in one encoding only";
   const listed = readPlist(new TextDecoder().decode(plist));
   const encoded = readDer(der);
   if (listed === undefined) return "the entitlements' property list holds more than keys that are true";
@@ -30,7 +31,7 @@ function readPlist(xml: string): string[] | undefined {
 
 type Element = { readonly tag: number; readonly content: Uint8Array };
 
-/** The keys, which must stand sorted: the kernel looks them up by halving. */
+/** The keys. They must be sorted, because the kernel uses a binary search. */
 function readDer(bytes: Uint8Array): string[] | undefined {
   const [outer, behind] = elements(bytes) ?? [];
   if (outer?.tag !== 0x70 || behind !== undefined) return undefined;
@@ -47,7 +48,7 @@ function readDer(bytes: Uint8Array): string[] | undefined {
   return keys.every((key, index) => index === 0 || key > (keys[index - 1] ?? "")) ? keys : undefined;
 }
 
-/** The elements that stand one behind another, or nothing where they do not fill the bytes exactly. */
+/** The elements, one after another; `undefined` if they do not fill the bytes exactly. */
 function elements(bytes: Uint8Array): Element[] | undefined {
   const found: Element[] = [];
   let at = 0;

@@ -1,15 +1,14 @@
 /**
- * Entitlements in the two encodings that a signature carries side by side: the property list that every macOS reads,
- * and the DER that macOS 12 and later go by. Only boolean entitlements that are true, which is all there is here.
+ * Entitlements in the two encodings that a signature contains: the property list that every macOS reads, and the DER that
+ * macOS 12 and later use. Only boolean entitlements that are true, which is all we need.
  */
 
 /**
- * What a JavaScript engine needs under the hardened runtime: pages that it writes and then runs.
+ * What a JavaScript engine needs under the hardened runtime: memory that it writes and then runs.
  *
- * The signature made here is ad hoc and not hardened, where these mean nothing; they are carried so that somebody who
- * signs the file again, hardened, with `--preserve-metadata=entitlements`, gets a program that starts. The runtime's
- * own signature also switches off library validation and lets DYLD variables in: the daemon needs neither, and a
- * referee should not open those doors.
+ * Our signature is ad hoc and not hardened, so these have no effect in it. They are included so that the program still
+ * starts if someone signs it again, hardened, with `--preserve-metadata=entitlements`. The runtime's original signature
+ * also switches off library validation and allows DYLD variables. The daemon needs neither, and both weaken it.
  */
 export const JIT_ENTITLEMENTS: readonly string[] = [
   "com.apple.security.cs.allow-jit",
@@ -17,7 +16,7 @@ export const JIT_ENTITLEMENTS: readonly string[] = [
   "com.apple.security.cs.disable-executable-page-protection",
 ];
 
-/** An XML property list: one dictionary, each key true. */
+/** An XML property list: one dictionary, in which each key is true. */
 export function entitlementsPlist(keys: readonly string[]): Uint8Array {
   const entries = keys.map((key) => `\t<key>${key}</key>\n\t<true/>\n`).join("");
   return Buffer.from(

@@ -4,7 +4,7 @@ import { failure, type Outcome, success } from "./outcome.ts";
 export interface ReleaseFlags {
   /** Whether every file is built twice and compared. */
   readonly buildTwice: boolean;
-  /** A checksum file of another program, whose lines go into the release's own. */
+  /** A checksum file of another program, whose lines are added to the release's. */
   readonly withChecksums: string | undefined;
 }
 

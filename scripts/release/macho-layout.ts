@@ -1,6 +1,6 @@
 /**
- * The parts of a Mach-O executable that a signature hangs on: where the load commands stand that name it, and how far
- * the file's content goes. 64-bit little-endian files with a signature to replace, which is what both runtimes are.
+ * The parts of a Mach-O executable that signing needs: the load commands that point to the signature, and where the
+ * file's content ends. Only 64-bit little-endian files that already have a signature, as both runtimes do.
  *
  * Source: `<mach-o/loader.h>`.
  */
@@ -12,9 +12,9 @@ export type MachOLayout = {
   /** File offset of `__LINKEDIT`'s `LC_SEGMENT_64`. */
   readonly linkeditCommand: number;
   readonly linkeditOffset: number;
-  /** File offset of the old signature: everything before it is content, and is kept. */
+  /** File offset of the old signature. Everything before it is content, and is kept. */
   readonly contentEnd: number;
-  /** `__TEXT`'s place in the file: what the signature calls the executable segment. */
+  /** Where `__TEXT` is in the file. The signature calls it the executable segment. */
   readonly text: { readonly offset: number; readonly size: number };
 };
 
@@ -23,7 +23,7 @@ const EXECUTE = 2;
 const HEADER_BYTES = 32;
 const LC_SEGMENT_64 = 0x19;
 const LC_CODE_SIGNATURE = 0x1d;
-/** Sizes of the two commands that are read; any other only has to have its head. */
+/** The smallest sizes of the two commands that are read. Others only need a complete header. */
 const SMALLEST: ReadonlyMap<number, number> = new Map([
   [LC_SEGMENT_64, 72],
   [LC_CODE_SIGNATURE, 16],
@@ -51,7 +51,7 @@ export function readMachOLayout(file: Buffer): Outcome<MachOLayout> {
     const command = at + 8 <= end ? file.readUInt32LE(at) : 0;
     const size = at + 8 <= end ? file.readUInt32LE(at + 4) : 0;
     if (size < (SMALLEST.get(command) ?? 8) || at + size > end) {
-      return failure("a load command does not fit where it stands");
+      return failure("a load command is too short or too long");
     }
     if (command === LC_SEGMENT_64) segments.push(readSegment(file, at));
     if (command === LC_CODE_SIGNATURE) signatures.push(at);
@@ -87,12 +87,12 @@ function locate(
   }
   const contentEnd = file.readUInt32LE(signatureCommand + 8);
   const signatureEnd = contentEnd + file.readUInt32LE(signatureCommand + 12);
-  // Anything behind the old signature would be lost with it.
+  // Anything after the old signature would be lost.
   if (signatureEnd !== file.length || linkedit.offset + linkedit.size !== file.length) {
     return failure("the old signature, __LINKEDIT and the file do not end at the same byte");
   }
   if (contentEnd < linkedit.offset || contentEnd % 16 !== 0) {
-    return failure("the old signature does not stand in __LINKEDIT, at a multiple of 16");
+    return failure("the old signature is not in __LINKEDIT at a multiple of 16");
   }
   return success({
     signatureCommand,

@@ -1,8 +1,8 @@
 /**
- * Signs a Mach-O executable ad hoc, in place of whatever signature it has: `codesign --sign -` for a Linux machine.
+ * Replaces the signature of a Mach-O executable by an ad-hoc one: `codesign --sign -` on a Linux machine.
  *
- * Bun, cross-compiling for darwin-x64, leaves its runtime's own signature over changed bytes, and macOS kills such a
- * file at launch. Source: `cs_blobs.h` of Apple's XNU, and what `codesign` writes. All numbers are big-endian.
+ * When Bun cross-compiles for darwin-x64, it changes the runtime's bytes but keeps the old signature, and macOS kills such
+ * a file at launch. Source: `cs_blobs.h` of Apple's XNU, and what `codesign` writes. All numbers are big-endian.
  */
 import { createHash } from "node:crypto";
 import { entitlementsDer, entitlementsPlist } from "./entitlements.ts";
@@ -12,7 +12,7 @@ import { failure, type Outcome, success } from "./outcome.ts";
 export type SigningRequest = {
   /** The name that the signature gives the program. */
   readonly identifier: string;
-  /** Boolean entitlements to carry; none is fine. */
+  /** Boolean entitlements to include; may be empty. */
   readonly entitlements: readonly string[];
 };
 
@@ -36,14 +36,14 @@ const SLOT = {
 /** The version whose header ends with the executable segment's fields. */
 const CODE_DIRECTORY_VERSION = 0x20400;
 const CODE_DIRECTORY_BYTES = 88;
-/** `CS_ADHOC`, and not `CS_RUNTIME` (0x10000): the hardened runtime is for signatures with an identity behind them. */
+/** `CS_ADHOC`, without `CS_RUNTIME` (0x10000): the hardened runtime is for signatures with an identity. */
 const FLAGS_ADHOC = 0x2;
 const HASH_TYPE_SHA256 = 2;
 const HASH_BYTES = 32;
 const PAGE_SHIFT = 12;
 const PAGE_BYTES = 1 << PAGE_SHIFT;
 const EXEC_SEGMENT_MAIN_BINARY = 1n;
-/** Apple silicon maps pages of 16 KiB; a segment that ends on such a page ends on one of 4 KiB too. */
+/** Apple silicon maps pages of 16 KiB. A segment that ends at such a page also ends at one of 4 KiB. */
 const VM_PAGE_BYTES = 0x4000;
 
 type Blob = { readonly slot: number; readonly bytes: Buffer };
@@ -62,14 +62,14 @@ export function signAdHoc(file: Uint8Array, request: SigningRequest): Outcome<Bu
   const signatureBytes = roundUp(measure(contentEnd, request.identifier, blobs), 16);
   const signed = Buffer.alloc(contentEnd + signatureBytes);
   source.copy(signed, 0, 0, contentEnd);
-  // The load commands are content too: they are changed before their page is hashed.
+  // The load commands are content too, so change them before their page is hashed.
   updateLoadCommands(signed, layout.value, signatureBytes);
   const directory = codeDirectory(signed, layout.value, request.identifier, blobs);
   superBlob([{ slot: SLOT.codeDirectory, bytes: directory }, ...blobs]).copy(signed, contentEnd);
   return success(signed);
 }
 
-/** What stands beside the code directory, in the order of the slots. */
+/** The other blobs of the signature, in the order of their slots. */
 function attachedBlobs(request: SigningRequest): readonly Blob[] {
   const blobs: Blob[] = [{ slot: SLOT.requirements, bytes: blob(MAGIC.requirements, Buffer.alloc(4)) }];
   if (request.entitlements.length > 0) {
@@ -81,7 +81,7 @@ function attachedBlobs(request: SigningRequest): readonly Blob[] {
       },
     );
   }
-  // An ad-hoc signature has no certificate, and says so with an empty wrapper.
+  // An ad-hoc signature has no certificate, so its wrapper is empty.
   blobs.push({ slot: SLOT.cmsWrapper, bytes: blob(MAGIC.cmsWrapper, Buffer.alloc(0)) });
   return blobs;
 }
@@ -94,14 +94,14 @@ function blob(magic: number, content: Uint8Array): Buffer {
   return bytes;
 }
 
-/** The super blob's size, before there is a code directory to put into it. */
+/** The super blob's size, computed before the code directory exists. */
 function measure(contentEnd: number, identifier: string, blobs: readonly Blob[]): number {
   const { size } = directoryShape(contentEnd, identifier, blobs);
   const index = 12 + 8 * (blobs.length + 1);
   return blobs.reduce((total, { bytes }) => total + bytes.length, index + size);
 }
 
-/** Where the parts of the code directory stand. Special slots count downwards from the first page's hash. */
+/** Where the parts of the code directory are. Special slots count downwards from the first page's hash. */
 function directoryShape(contentEnd: number, identifier: string, blobs: readonly Blob[]) {
   const pages = Math.ceil(contentEnd / PAGE_BYTES);
   const specialSlots = Math.max(...blobs.map(({ slot }) => (slot === SLOT.cmsWrapper ? 0 : slot)));
@@ -129,7 +129,7 @@ function codeDirectory(
   bytes.writeUInt8(HASH_BYTES, 36);
   bytes.writeUInt8(HASH_TYPE_SHA256, 37);
   bytes.writeUInt8(PAGE_SHIFT, 39);
-  // 40 to 63 stay zero: no scatter vector, no team, and a code limit that fits 32 bits.
+  // Bytes 40 to 63 stay zero: no scatter vector, no team, and a code limit that fits 32 bits.
   bytes.writeBigUInt64BE(BigInt(text.offset), 64);
   bytes.writeBigUInt64BE(BigInt(text.size), 72);
   bytes.writeBigUInt64BE(EXEC_SEGMENT_MAIN_BINARY, 80);

@@ -1,12 +1,12 @@
 /**
- * Checks a Mach-O executable's embedded signature the way a loader would: from the file alone, with nothing shared with
- * the code that signs. What macOS refuses at launch must come out here as a fault.
+ * Checks a Mach-O executable's embedded signature as a loader would: from the file alone, without sharing code with the
+ * signer. Everything that macOS refuses at launch must be reported here as a fault.
  *
  * Source: `cs_blobs.h` and `ubc_subr.c` of Apple's XNU, `<mach-o/loader.h>`.
  */
 import { readEntitlements } from "./entitlements-reader.ts";
 
-/** What the signature says, and whether the file bears it out. */
+/** What the signature says, and whether the file agrees. */
 export type SignatureReport = {
   readonly identifier: string;
   /** The signer's team; empty for an ad-hoc signature. */
@@ -16,12 +16,12 @@ export type SignatureReport = {
   readonly pageSize: number;
   /** File offset where the signed content ends. */
   readonly codeLimit: number;
-  /** Page hashes as lowercase hex, as the code directory has them. */
+  /** Page hashes from the code directory, in lowercase hex. */
   readonly pageHashes: readonly string[];
   readonly executableSegment: { readonly base: number; readonly limit: number; readonly flags: number };
   /** Boolean entitlements that are true. */
   readonly entitlements: readonly string[];
-  /** One sentence for everything that is wrong; empty for a sound signature. */
+  /** One sentence for each fault; empty for a valid signature. */
   readonly faults: readonly string[];
 };
 
@@ -31,7 +31,7 @@ export type SignatureExpectation = Pick<
   "identifier" | "team" | "version" | "flags" | "pageSize" | "entitlements"
 >;
 
-/** Everything that is wrong with the signature in itself, and everything that is not as expected. */
+/** All faults of the signature itself, and all differences from what is expected. */
 export function faultsAgainst(report: SignatureReport, expected: SignatureExpectation): readonly string[] {
   const faults = [...report.faults];
   for (const key of ["identifier", "team", "version", "flags", "pageSize"] as const) {
@@ -46,9 +46,9 @@ export function faultsAgainst(report: SignatureReport, expected: SignatureExpect
 type Range = { readonly from: number; readonly to: number };
 
 /**
- * Reads and checks the signature of a 64-bit executable. A file too broken to report on gives one fault alone.
+ * Reads and checks the signature of a 64-bit executable.
  *
- * @returns the report, or a sentence where there is no signature to report on
+ * @returns the report, or one sentence if there is no signature or it cannot be read
  */
 export function verifyMachO(file: Uint8Array): SignatureReport | string {
   const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
@@ -68,7 +68,7 @@ type Commands = {
 };
 
 function readCommands(view: DataView): Commands | string {
-  if (view.getUint32(0, true) !== 0xfeedfacf) return "the file is no 64-bit Mach-O file";
+  if (view.getUint32(0, true) !== 0xfeedfacf) return "the file is not a 64-bit Mach-O file";
   const segments = new Map<string, { file: Range; memory: Range }>();
   let signature: Range | undefined;
   const end = 32 + view.getUint32(20, true);
@@ -109,7 +109,7 @@ function checkSignature(file: Uint8Array, view: DataView, commands: Commands): S
   const pages = field(28);
   const codeLimit = field(32);
   const pageSize = 2 ** view.getUint8(at + 39);
-  if (view.getUint8(at + 36) !== 32 || view.getUint8(at + 37) !== 2) return "the hashes are no SHA-256";
+  if (view.getUint8(at + 36) !== 32 || view.getUint8(at + 37) !== 2) return "the hashes are not SHA-256";
   if (version < 0x20400) return "the code directory is too old to name its executable segment";
   if (hashes - special * 32 < at || hashes + pages * 32 > directory.to) {
     return "the hashes do not fit the code directory";
@@ -161,7 +161,7 @@ function checkSignature(file: Uint8Array, view: DataView, commands: Commands): S
   };
 }
 
-/** The signature ends `__LINKEDIT`, and `__LINKEDIT` the file; memory must hold what the file has. */
+/** The signature must end `__LINKEDIT`, and `__LINKEDIT` the file; no segment may be larger in the file than in memory. */
 function* segmentFaults(fileLength: number, { segments, signature }: Commands): Generator<string> {
   const linkedit = segments.get("__LINKEDIT");
   if (linkedit === undefined) {
@@ -177,16 +177,16 @@ function* segmentFaults(fileLength: number, { segments, signature }: Commands): 
   const ordered = [...segments].sort(([, a], [, b]) => a.memory.from - b.memory.from);
   let previous = 0;
   for (const [name, { file, memory }] of ordered) {
-    if (file.to > fileLength) yield `${name} ends behind the file`;
+    if (file.to > fileLength) yield `${name} ends after the end of the file`;
     if (memory.from < previous) yield `${name} overlaps the segment before it`;
     if (memory.to - memory.from < file.to - file.from) yield `${name} is smaller in memory than in the file`;
     previous = memory.to;
   }
 }
 
-/** Slot number to the bytes of its blob. */
+/** The blobs' bytes by slot number. */
 function readSuperBlob(view: DataView, signature: Range): ReadonlyMap<number, Range> | string {
-  if (view.getUint32(signature.from) !== 0xfade0cc0) return "the signature is no super blob";
+  if (view.getUint32(signature.from) !== 0xfade0cc0) return "the signature is not a super blob";
   const end = signature.from + view.getUint32(signature.from + 4);
   if (end > signature.to) return "the super blob is longer than its load command says";
   const slots = new Map<number, Range>();
@@ -196,14 +196,14 @@ function readSuperBlob(view: DataView, signature: Range): ReadonlyMap<number, Ra
     const start = signature.from + view.getUint32(entry + 4);
     const range = rangeAt(start, view.getUint32(start + 4));
     if (start < free || range.to > end) return "a blob overlaps another, or runs past the super blob";
-    if (slots.has(view.getUint32(entry))) return "two blobs stand in one slot";
+    if (slots.has(view.getUint32(entry))) return "two blobs are in one slot";
     slots.set(view.getUint32(entry), range);
     free = range.to;
   }
   return slots;
 }
 
-/** Every attached blob is of its kind and hashed by its special slot; a slot without a blob is zero. */
+/** Every attached blob must be of its kind and match the hash in its special slot. A slot without a blob is zero. */
 function* attachmentFaults(
   file: Uint8Array,
   view: DataView,
@@ -224,8 +224,7 @@ function* attachmentFaults(
   for (let slot = 1; slot <= special; slot++) {
     const range = slots.get(slot);
     const expected = range === undefined ? "0".repeat(64) : sha256Hex(file.subarray(range.from, range.to));
-    if (hex(file, hashes - slot * 32) !== expected)
-      yield `the hash of slot ${slot} does not match what stands there`;
+    if (hex(file, hashes - slot * 32) !== expected) yield `the hash of slot ${slot} does not match its blob`;
   }
 }
 

@@ -1,4 +1,4 @@
-/** `THIRD-PARTY-NOTICES.txt`: whose work is in the executable, under which licences. */
+/** `THIRD-PARTY-NOTICES.txt`: what third-party code is in the executable, and its licences. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { BundledPackage } from "./bundled.ts";

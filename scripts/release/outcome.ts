@@ -1,4 +1,4 @@
-/** What a step of the release comes to: a value, or one sentence that says what is wrong and what to change. */
+/** The result of a release step: a value, or one sentence that says what is wrong and what to change. */
 export type Outcome<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly fault: string };

@@ -1,4 +1,4 @@
-/** What the runtime consists of, by the names under which it reports versions. */
+/** What the runtime consists of, by the names that it reports versions under. */
 
 /** A library that is linked into the runtime. */
 export interface RuntimePart {
@@ -76,7 +76,7 @@ const UNREPORTED: readonly Known[] = [
   { name: "uucode", licence: "MIT", sources: "https://github.com/jacobsandlund/uucode" },
 ];
 
-/** Versions that the runtime reports only for compatibility with Node: it does not contain these. */
+/** Versions that the runtime reports only for compatibility with Node. It does not contain these parts. */
 const CLAIMS = new Set(["node", "v8", "uv", "openssl", "modules", "napi", "unicode"]);
 
 export const RUNTIME_LICENCE = "MIT";
@@ -85,7 +85,7 @@ export const RUNTIME_SOURCES = "https://github.com/oven-sh/bun";
 /**
  * The parts of the runtime that runs this script, which is the version that a release is built on.
  *
- * @throws {Error} where it reports a part that is not in the table: look it up and add it
+ * @throws {Error} if it reports a part that is not in the table: look it up and add it
  */
 export function runtimeParts(versions: NodeJS.ProcessVersions = process.versions): RuntimePart[] {
   const reported = Object.entries(versions)

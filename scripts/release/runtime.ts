@@ -1,7 +1,7 @@
 /**
- * The other platforms' Bun, as npm packages whose bytes this repository pins in `runtimes.json`.
+ * The other platforms' Bun, from npm packages whose hashes are pinned in `runtimes.json`.
  *
- * Left alone, the bundler would download them while it builds, outside the lock file and unchecked.
+ * Otherwise the bundler would download them during the build, unchecked and outside the lock file.
  */
 import { createHash } from "node:crypto";
 import { chmod, mkdir, readFile } from "node:fs/promises";
@@ -12,15 +12,15 @@ import type { ReleaseTarget } from "./targets.ts";
 
 const PIN_FILE = "scripts/release/runtimes.json";
 
-/** Where the executable stands in the package's tarball. */
+/** Where the executable is in the package's tarball. */
 const EXECUTABLE = "package/bin/bun";
 
-/** Where {@link fetchRuntime} leaves the executable. */
+/** Where {@link fetchRuntime} puts the executable. */
 export function runtimePath(directory: string): string {
   return join(directory, "bun");
 }
 
-/** Bytecode is only good for the Bun that made it, so the runtimes must be the version that compiles. */
+/** Bytecode works only in the Bun version that made it, so the runtimes must have the compiling Bun's version. */
 export function checkPinnedVersion(running: string): Outcome<string> {
   if (running === pins.version) return success(running);
   return failure(
@@ -31,7 +31,7 @@ export function checkPinnedVersion(running: string): Outcome<string> {
 /**
  * Fetches, checks and unpacks one platform's runtime.
  *
- * @param directory made if need be; receives the tarball and the executable
+ * @param directory gets the tarball and the executable; created if it does not exist
  * @param signal stops the download
  * @param environment of npm
  * @returns the package's name and version
@@ -44,7 +44,7 @@ export async function fetchRuntime(
 ): Promise<Outcome<string>> {
   const coordinate = `${target.runtimePackage}@${pins.version}`;
   await mkdir(directory, { recursive: true });
-  // "error": progress is left out, and what went wrong is not.
+  // "error" hides progress and still prints errors.
   const packing = Bun.spawn(["npm", "pack", coordinate, "--ignore-scripts", "--loglevel=error"], {
     cwd: directory,
     env: environment,
@@ -67,7 +67,7 @@ export async function fetchRuntime(
 }
 
 /**
- * Checks a tarball against its pin and takes the executable out of it. Nothing is unpacked from a tarball that differs.
+ * Checks a tarball against its pin, and only then unpacks the executable.
  *
  * @param request.pin `sha512-` and the base64 of the tarball's SHA-512, as in a lock file
  */

@@ -1,4 +1,4 @@
-/** Starts a built Linux binary and asks it two things: its version, and whether it is well. */
+/** Starts a built Linux binary and checks its version and its `/health`. */
 import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { arch, tmpdir } from "node:os";
@@ -7,16 +7,16 @@ import { type DaemonProcess, startDaemonProcess } from "../../test/kit/daemon-pr
 import { failure, type Outcome, success } from "./outcome.ts";
 import type { ReleaseTarget } from "./targets.ts";
 
-/** A way to run a binary on this machine: as it is, or under an emulator. */
+/** A way to run a binary on this machine: natively or in an emulator. */
 export type Runner = {
   readonly name: string;
-  /** What stands before the binary on the command line. */
+  /** What comes before the binary on the command line. */
   readonly prefix: readonly string[];
-  /** What to install where this machine cannot do it. */
+  /** What to install if this machine cannot do it. */
   readonly missing: string | undefined;
 };
 
-/** Nobody may create files there, root neither. */
+/** A directory in which even root cannot create files. */
 const UNWRITABLE_DIRECTORY = "/proc";
 
 /** An emulator on a busy machine takes seconds to start a runtime of 100 MB. */
@@ -24,7 +24,7 @@ const DEADLINE_MS = 60_000;
 
 const ARM_LIBRARIES = "/usr/aarch64-linux-gnu";
 
-/** The ways to try a target: natively where it is this machine's, and emulated where that shows something more. */
+/** How to test a target: natively if it is this machine's platform, and in an emulator if that tests something more. */
 export function runnersFor(target: ReleaseTarget): readonly Runner[] {
   const native: Runner = { name: "native", prefix: [], missing: undefined };
   switch (target.platform) {
@@ -59,9 +59,9 @@ function emulator(command: string, args: readonly string[], libraries: string | 
 }
 
 /**
- * Runs `--version`, then the daemon on a free port with an empty HOME, from a directory it may not write to.
+ * Runs `--version`, then the daemon on a free port with an empty HOME, in a directory it cannot write to.
  *
- * @param interrupted kills whatever was started
+ * @param interrupted kills the started process
  */
 export async function smoke(
   binary: string,

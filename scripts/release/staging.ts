@@ -1,4 +1,4 @@
-/** A release appears whole or not at all: it is made beside its place, and moved there when every check has passed. */
+/** A release appears whole or not at all: it is made next to its place, and moved there when every check has passed. */
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -8,13 +8,13 @@ import type { Outcome } from "./outcome.ts";
 export type Staging = {
   /** What becomes the release. */
   readonly files: string;
-  /** Runtimes and intermediate files; gone afterwards. */
+  /** Runtimes and intermediate files; deleted afterwards. */
   readonly work: string;
 };
 
 /**
- * Lets `make` fill a staging directory, and puts its files at `place` where that succeeds. Where it fails, whatever
- * stood at `place` still stands there, and nothing of the attempt is left.
+ * Lets `make` fill a staging directory. If that succeeds, its files are moved to `place`. If it fails, `place` is
+ * unchanged and the staging directory is deleted.
  */
 export async function stageRelease(
   place: string,
@@ -34,7 +34,7 @@ export async function stageRelease(
   }
 }
 
-/** Two renames: a directory cannot take the place of one that is not empty. */
+/** Takes two renames, because a rename cannot replace a directory that is not empty. */
 async function replace(files: string, place: string, previous: string): Promise<void> {
   if (!existsSync(place)) return await rename(files, place);
   await rename(place, previous);

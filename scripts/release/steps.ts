@@ -2,19 +2,19 @@
 import { failure, type Outcome } from "./outcome.ts";
 
 export type Step = {
-  /** The platform it is about, or `release` for the whole. */
+  /** The platform, or `release` for the whole release. */
   readonly target: string;
   readonly name: string;
-  /** Its value is what the step found, in a few words. */
+  /** Gives what the step found, in a few words. */
   readonly run: () => Promise<Outcome<string>>;
 };
 
 /**
- * Stops at the first fault, which then names the target and the step.
+ * Stops at the first fault and returns it, with the target and the step.
  *
  * @param write takes one line of progress
  * @param clock monotonic milliseconds
- * @param interrupted asked for before each step; an aborted one starts no other
+ * @param interrupted checked before each step; once aborted, no further step starts
  */
 export async function runSteps(
   steps: readonly Step[],

@@ -1,11 +1,11 @@
-/** The platforms a release is built for, under the names that the installer asks for. */
+/** The platforms a release is built for, with the names that the installer uses. */
 
 export type ReleaseTarget = {
   /** `<kernel>-<machine>` as the installer derives it from `uname`. */
   readonly platform: "linux-x86_64" | "linux-aarch64" | "darwin-x86_64" | "darwin-aarch64";
   readonly format: "elf" | "mach-o";
   readonly bunTarget: Bun.Build.CompileTarget;
-  /** The npm package that carries this platform's Bun. */
+  /** The npm package with this platform's Bun. */
   readonly runtimePackage: keyof typeof import("./runtimes.json")["sha512"];
 };
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Tries the released file of the platform that this runs on: its checksum, its signature on macOS, its version, and a
-# formation that is played against it.
+# Tests the released file for this machine's platform: its checksum, its signature on macOS, its version, and a formation
+# played against it.
 #
 #   scripts/release/try.sh dist/release
 #
-# It takes the place of dist/mur-roost, which the tests drive; `npm ci` must have run.
+# It replaces dist/mur-roost, which the tests run. Run `npm ci` first.
 set -euo pipefail
 
 if [ $# -ne 1 ] || [ ! -f "$1/checksums.txt" ]; then
@@ -27,7 +27,7 @@ if ! grep -qx "$(checksum "$release/$name")  $name" "$release/checksums.txt"; th
   exit 1
 fi
 
-# Beside its place and then renamed: a daemon that runs keeps the old file.
+# Copy and then rename, so that a running daemon keeps the old file.
 mkdir -p dist
 cp "$release/$name" dist/.mur-roost
 chmod 755 dist/.mur-roost

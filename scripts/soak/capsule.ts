@@ -1,6 +1,6 @@
 /**
- * The capsule of `npm run soak:children`. One that nobody delegated delegates two at a time for as long as it lives; one
- * that was delegated sleeps for as many milliseconds as its task says.
+ * The capsule of `npm run soak:children`. A top-level one delegates two tasks at a time until it is killed. A child sleeps
+ * for as many milliseconds as its task says.
  */
 
 import { canDelegate, describeRefusal, openSession, serveTask } from "../../src/runtime/index.ts";

@@ -1,4 +1,4 @@
-/** One client of a soak: it plays formations, one after another, and does now and then what a broken one would do. */
+/** One client of a soak: plays formations one after another, and sometimes misbehaves as a broken client would. */
 
 import { connect } from "node:net";
 import { Latencies } from "../../bench/latencies.ts";
@@ -10,7 +10,7 @@ export interface Tally {
   faults: number;
   killed: number;
   formations: number;
-  /** Answers that nothing in the contract allows, and requests without one; none is expected. */
+  /** Answers that the API does not allow, and requests without an answer. There should be none. */
   unexpected: string[];
   readonly latencies: Latencies;
 }
@@ -34,11 +34,11 @@ export interface SoakContext {
   readonly random: () => number;
   /** How many more sessions may be killed: each holds its slot until the daemon ends. */
   killable: number;
-  /** Replaces the artifact of `local/volatile` by other bytes. */
+  /** Replaces the bytes of the artifact `local/volatile`. */
   readonly republish: () => void;
 }
 
-/** A request without an answer by then has lost it. */
+/** A request without an answer after this long counts as lost. */
 const LOST_AFTER_MS = 30_000;
 
 type Answer = { readonly status: number; readonly body: Record<string, unknown> };
@@ -98,7 +98,7 @@ async function delegate(context: SoakContext, parent: ModelSession): Promise<voi
     expectStatus(context, `spawn ${name}`, granted, 200, 403, ...midway(name, granted));
     if (granted.status !== 200) continue;
     const reservation = model.reserve(parent);
-    // Abandoned: its slot is free when its minute is over, or its parent ends.
+    // Abandon the approval: its slot is free after a minute, or when its parent ends.
     if (random() < 0.1) continue;
     if (isReplaced(name) && random() < 0.5) {
       context.tally.faults++;
@@ -135,13 +135,13 @@ async function delegate(context: SoakContext, parent: ModelSession): Promise<voi
 
 const isReplaced = (name: string) => name === "local/volatile";
 
-/** An artifact is two files, replaced one after the other: what is read in between is refused for just that. */
+/** An artifact's two files are replaced one after the other. A request in between may get a 500 that says so. */
 function midway(name: string, { status, body }: Answer): number[] {
   const told = /names another hash|changed while it was being read/.test(String(body.error));
   return isReplaced(name) && status === 500 && told ? [500] : [];
 }
 
-/** Retires a session, or kills it: then nobody tells the daemon. */
+/** Retires a session, or kills it without telling the daemon. */
 async function end(context: SoakContext, session: ModelSession): Promise<void> {
   const { random, tally } = context;
   if (context.killable > 0 && random() < 0.01) {
@@ -174,7 +174,7 @@ async function injectFault(context: SoakContext): Promise<void> {
   tally.faults++;
   switch (Math.floor(random() * 3)) {
     case 0:
-      // A connection that breaks off, wherever it was.
+      // A connection that breaks off at any point.
       await new Promise<void>((resolve) => {
         const socket = connect(port, "127.0.0.1", () => {
           socket.write(pick(random, BROKEN), () =>

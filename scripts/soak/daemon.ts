@@ -1,4 +1,4 @@
-/** The daemon under a soak: compiled, on a registry of its own, and what the kernel says of it. */
+/** The daemon in a soak: the compiled one with its own registry, and the kernel's figures about it. */
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ export const EXECUTABLE = join(ROOT, "dist", "mur-roost");
 export const MAX_DEPTH = 3;
 export const VERSION = "1.0.0";
 
-/** Publishes `local/<name>` with these lines below `capabilities:`, and more files where there are any. */
+/** Publishes `local/<name>` with these lines under `capabilities:`, and with additional files if given. */
 export async function publish(
   home: string,
   name: string,
@@ -32,7 +32,7 @@ export async function publishManifest(
   publishArchive(join(home, ".murmur", "artifacts"), `local/${name}`, VERSION, archive);
 }
 
-/** What formations are played with. */
+/** Publishes the capsules that formations are played with. */
 export async function publishFormation(home: string): Promise<void> {
   await publish(
     home,
@@ -61,7 +61,7 @@ export function startDaemon(home: string, args: readonly string[]): Promise<Daem
   return startDaemonProcess({ command: [EXECUTABLE], args, home });
 }
 
-/** The sum of all differences between the daemon's counts and the model's, over every session that ever was. */
+/** The sum of all differences between the daemon's counts and the model's, over all sessions, ended ones too. */
 export async function compare(url: string, model: Model): Promise<number> {
   let difference = 0;
   const live = model.live();
@@ -80,7 +80,7 @@ export async function compare(url: string, model: Model): Promise<number> {
   return difference;
 }
 
-/** Killed sessions hold the slots of what they were granted and never used for the rest of a minute. */
+/** Waits up to a minute: unused approvals of killed sessions hold their slots until they expire. */
 export async function waitForReservations(model: Model): Promise<void> {
   const latest = Math.max(0, ...model.held().map(({ until }) => until));
   await Bun.sleep(Math.max(0, latest + 1000 - performance.now()));
@@ -91,7 +91,7 @@ export function residentMegabytes(pid: number): number {
   return megabytes(pid, "VmRSS");
 }
 
-/** Linux: the most that it ever held. */
+/** Linux: the most memory it has ever held, in megabytes. */
 export function highestMegabytes(pid: number): number {
   return megabytes(pid, "VmHWM");
 }

@@ -1,4 +1,4 @@
-/** A delegating session with a door of its own, as the soak of children and its capsule have one. */
+/** A delegating session with its own completion door, for the soak of children and its capsule. */
 
 import { Elysia } from "elysia";
 import {
@@ -12,7 +12,7 @@ import {
 } from "../../src/runtime/index.ts";
 
 export interface Delegating {
-  /** The delegations of one more task. */
+  /** Starts the delegations of another task. */
   task(): TaskDelegations;
   stop(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export function delegating(session: DelegatingSession): Delegating {
   };
 }
 
-/** One delegation, from its call to its outcome; the last word is what the call, or the round, came to. */
+/** Makes one delegation and waits for its outcome. Returns the result of the call, or of the round. */
 export async function delegateOnce(task: TaskDelegations, what: string): Promise<string> {
   const called = await task.call({ capsule: "child", version: "1.0.0", task: what });
   if (called.kind !== "started") return called.kind;

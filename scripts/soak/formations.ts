@@ -1,4 +1,4 @@
-/** 32 clients play formations, kill some sessions and inject faults; then the daemon's counts are a model's. */
+/** 32 clients play formations, kill some sessions and inject faults. Then the daemon's counts must equal a model's. */
 
 import type { Outcome } from "./outcome.ts";
 import { newTally, playFormation, type SoakContext } from "./client.ts";

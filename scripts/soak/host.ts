@@ -1,4 +1,4 @@
-/** The host of a soak of children: a home, the compiled daemon, the capsules, and what of them is left. Linux only. */
+/** The host for a soak of children: a home, the compiled daemon, the capsules, and what they leave behind. Linux only. */
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -19,19 +19,19 @@ const VERSION = "1.0.0";
 export interface SoakHost {
   readonly home: string;
   readonly session: DelegatingSession;
-  /** A process of the delegating capsule, which delegates on and on. */
+  /** Starts the delegating capsule, which keeps delegating. */
   startParent(): Bun.Subprocess;
-  /** The processes of the capsules. */
+  /** The pids of the capsules' processes. */
   processes(): number[];
-  /** The sessions whose runtime directory is left, this one's not counted. */
+  /** The sessions whose runtime directory is left, except this one's. */
   leftovers(): string[];
-  /** Live at the daemon, this session not counted. */
+  /** Live capsules at the daemon, without this session. */
   live(): Promise<number>;
   statusOf(session: string): Promise<string>;
   stop(): Promise<void>;
 }
 
-/** @param program the compiled capsule, in a folder of this soak alone */
+/** @param program the compiled capsule, in a folder that only this soak uses */
 export async function openSoakHost(program: string): Promise<SoakHost> {
   const home = mkdtempSync(join(tmpdir(), "mur-roost-soak-"));
   const workdir = join(home, "project");
@@ -111,12 +111,12 @@ function commandOf(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
   } catch {
-    // It has ended meanwhile.
+    // The process has ended meanwhile.
     return "";
   }
 }
 
-/** The descriptors of this process. */
+/** How many descriptors this process has open. */
 export function openDescriptors(): number {
   return readdirSync("/proc/self/fd").length;
 }

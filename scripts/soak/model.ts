@@ -1,4 +1,4 @@
-/** What the daemon's counts must be, from what its answers were: every slot is an object in a list, and is counted by walking it. */
+/** What the daemon's counts must be, according to its answers. Slots are objects in a list, counted one by one. */
 
 export interface ModelSession {
   readonly id: string;
@@ -10,7 +10,7 @@ export interface ModelSession {
 
 export interface ModelReservation {
   readonly holder: ModelSession;
-  /** Monotonic milliseconds, the latest at which its slot can still be held. */
+  /** Monotonic milliseconds: the latest time at which its slot can still be held. */
   readonly until: number;
   redeemed: boolean;
 }
@@ -33,7 +33,7 @@ export class Model {
     return reservation;
   }
 
-  /** Slots of one session, or of all. */
+  /** Slots in use by one session, or by all. */
   live(of?: ModelSession): number {
     const children = this.sessions.filter(
       ({ status, parent }) => status === "running" && (of === undefined || parent === of),
@@ -41,7 +41,7 @@ export class Model {
     return children.length + this.held(of).length;
   }
 
-  /** Reservations that hold a slot now. */
+  /** Reservations that may hold a slot now. */
   held(of?: ModelSession): readonly ModelReservation[] {
     const now = performance.now();
     return this.reservations.filter(

@@ -1,7 +1,7 @@
 /**
- * 16 well-behaved clients beside a neighbour that does everything at once that was ever found to hold the daemon up:
- * sending ahead, 2,000 idle connections, slow bodies, worst manifests, readings without a token, lines for the log. The
- * daemon's stderr is a terminal that nobody reads, and it has few more descriptors than it needs.
+ * 16 well-behaved clients next to a neighbour that does everything that is known to slow the daemon down, all at once:
+ * sending ahead, 2,000 idle connections, slow bodies, worst manifests, readings without a token, many log lines. The
+ * daemon's stderr is a terminal that nobody reads, and it has hardly more descriptors than it needs.
  */
 
 import { readFileSync } from "node:fs";
@@ -26,16 +26,16 @@ import { WORST_ARTIFACTS } from "./hostile/neighbour.ts";
 import { Model } from "./model.ts";
 
 const CLIENTS = 16;
-/** The neighbour's 2,248 connections, those of the clients, what the runtime holds, and little more. */
+/** The neighbour's 2,248 connections, those of the clients, what the runtime needs, and a few more. */
 const DESCRIPTORS = 2400;
 const P99_MS = 100;
 const SEED = 1;
 
-/** What runs until it is ended, and how it is ended. */
+/** The started daemon. */
 interface Started {
   readonly port: number;
   readonly pid: number;
-  /** Resolves once it is over. */
+  /** Resolves once it has ended. */
   stop(): Promise<void>;
   kill(): void;
 }
@@ -127,16 +127,16 @@ function waits({ tally: { latencies } }: SoakContext): string {
 async function publishWorstPair(home: string, random: () => number): Promise<void> {
   const { parent, child } = worstCase(random);
   await publishManifest(home, "worst-parent", parent);
-  // What the parent may spawn.
+  // The child that the parent may spawn.
   await publishManifest(home, "subject", child);
 }
 
-/** A session of the worst parent asks for the worst child, and ends; the next time they are others. */
+/** A session of the worst parent asks for the worst child and ends. Each time both manifests are new. */
 async function spawnWorst(home: string, context: SoakContext, random: () => number): Promise<void> {
   const { model, tally } = context;
   await publishWorstPair(home, random);
   const id = `ses_worst_${model.sessions.length}`;
-  // What it waits itself is its own affair: others' waits are looked at.
+  // Only the waits of others are measured, not this client's own.
   const quiet = { ...context, tally: { ...tally, latencies: newTally().latencies } };
   const body = { session_id: id, name: "local/worst-parent", version: VERSION };
   const registered = await ask(quiet, "/register", body);
@@ -152,7 +152,7 @@ async function spawnWorst(home: string, context: SoakContext, random: () => numb
   session.status = "complete";
 }
 
-/** Starts the daemon with few descriptors, on a terminal that is never read once it listens. */
+/** Starts the daemon with few descriptors, on a terminal that is not read any more once it listens. */
 async function startOnUnreadTerminal(home: string): Promise<Started> {
   const args = daemonArguments(600, "parent", "worst-parent");
   const limited = ["sh", "-c", `ulimit -n ${DESCRIPTORS} && exec "$0" "$@"`, EXECUTABLE, ...args];
@@ -178,7 +178,7 @@ async function startOnUnreadTerminal(home: string): Promise<Started> {
   };
 }
 
-/** Linux. Who started it hangs and reaps nothing: it is over once it is a zombie. */
+/** Linux. Its parent process hangs and never reaps it, so a zombie counts as ended. */
 function isRunning(pid: number): boolean {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");

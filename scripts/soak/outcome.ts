@@ -1,7 +1,7 @@
-/** What a part of the soak came to. */
+/** The result of a part of the soak. */
 export interface Outcome {
-  /** What was seen, a row each. */
+  /** The figures, one per row. */
   readonly rows: readonly (readonly [string, string | number])[];
-  /** What is not as it must be, a sentence each. */
+  /** What is not as expected, one sentence each. */
   readonly faults: readonly string[];
 }

@@ -1,4 +1,4 @@
-/** Every kind of refusal, very often: none of them may leave anything behind. */
+/** Causes every kind of refusal very often. No refusal may leave anything in memory. */
 
 import { CHILD, createHost, MISSING, PARENT } from "../../bench/host.ts";
 import type { Subject } from "../../bench/interleave.ts";
@@ -10,9 +10,9 @@ import { refusals as refusedSpawns } from "../../bench/throughput.ts";
 import type { Outcome } from "./outcome.ts";
 import { EXECUTABLE, residentMegabytes } from "./daemon.ts";
 
-/** What is asked of each kind before memory is looked at for the first time. */
+/** How many of each kind to cause before memory is first measured. */
 const WARM = 20_000;
-/** What memory may have grown by in the end. */
+/** The factor by which memory may have grown in the end. */
 const GROWTH = 1.1;
 
 interface Kind {
@@ -20,7 +20,7 @@ interface Kind {
   readonly server: Server;
   readonly status: number;
   readonly request: Uint8Array;
-  /** Whether its answer ends the connection. */
+  /** Whether its answer closes the connection. */
   readonly reconnect?: true;
 }
 
@@ -47,7 +47,7 @@ export async function soakRefusals(_home: string, each: number): Promise<Outcome
   }
 }
 
-/** A wrong answer throws. */
+/** @throws on a wrong answer */
 async function ask({ server, status, request, reconnect }: Kind, count: number): Promise<void> {
   let left = count;
   await runLoad({

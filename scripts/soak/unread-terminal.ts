@@ -1,6 +1,6 @@
 /**
  * `bun unread-terminal.ts <command …>`: starts a daemon on a terminal, reads it until the daemon listens, says so in one
- * line of JSON, and never reads again: as a terminal does whose window hangs.
+ * line of JSON, and then stops reading, like a terminal whose window hangs.
  */
 
 import { writeSync } from "node:fs";
@@ -23,6 +23,6 @@ const child = Bun.spawn(process.argv.slice(2), {
 function hang(): void {
   const port = Number(/listening on 127\.0\.0\.1:(\d+)/.exec(shown.text)?.[1]);
   writeSync(1, `${JSON.stringify({ pid: child.pid, port })}\n`);
-  // Nothing wakes it: it is killed.
+  // Wait for ever. The caller kills this process.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
 }

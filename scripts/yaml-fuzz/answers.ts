@@ -1,22 +1,22 @@
-/** A file of documents with libyaml's answers, for where libyaml is not installed. */
+/** Writes a file of documents with libyaml's answers, for machines without libyaml. */
 
 import { randomDocuments } from "./documents.ts";
 import { ourAnswer } from "./ours.ts";
 import type { Answer, PythonReader } from "./python.ts";
 
-/** So many that ours reads, and so many that it refuses. */
+/** How many documents of the file ours reads, and how many it refuses. */
 const READ = 3500;
 const REFUSED = 500;
 const LONGEST = 100;
 
-/** A document and what libyaml makes of it; the file holds one as JSON on each line. */
+/** A document and libyaml's answer. The file has one per line, as JSON. */
 export type Answered = readonly [document: string, answer: Answer];
 
 export async function writeAnswers(path: string, seed: number, libyaml: PythonReader): Promise<void> {
   const read = new Set<string>();
   const refused = new Set<string>();
   for (const document of randomDocuments(seed, Number.MAX_SAFE_INTEGER)) {
-    // A lone surrogate has no UTF-8, so it cannot be asked about.
+    // A lone surrogate cannot be encoded as UTF-8, so libyaml cannot be asked about it.
     if (document.length > LONGEST || !document.isWellFormed()) continue;
     if (ourAnswer(document) === undefined) {
       if (refused.size < REFUSED) refused.add(document);

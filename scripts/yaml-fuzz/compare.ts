@@ -3,13 +3,13 @@
 import { ourAnswer } from "./ours.ts";
 import { type Answer, isRefusal, type PythonReader } from "./python.ts";
 
-/** A batch is asked about when it holds so many documents, or so many characters. */
+/** A batch is sent when it has this many documents, or this many characters. */
 const BATCH = 1000;
 const BATCH_LENGTH = 1_000_000;
-/** So many examples are kept of what is counted. */
+/** How many examples are kept of each finding. */
 const EXAMPLES = 50;
 
-/** A document with two answers that are not the same. */
+/** A document with two different answers. */
 export interface Difference {
   readonly document: string;
   readonly expected: Answer;
@@ -28,13 +28,13 @@ export class Findings {
 
 export interface Tally {
   documents: number;
-  /** Those that ours reads; about the others nothing is said. */
+  /** Documents that ours reads. The others are not compared. */
   read: number;
-  /** What libyaml reads otherwise, or refuses. */
+  /** Documents that libyaml reads differently, or refuses. */
   readonly differences: Findings;
 }
 
-/** A reader to compare with besides libyaml. What it says fails nothing: ours is what libyaml says. */
+/** Another reader to compare with. Its differences are only reported: only those of libyaml count as failures. */
 export class OtherReader {
   documents = 0;
   /** Documents that it refuses. */
@@ -56,15 +56,15 @@ export class OtherReader {
 }
 
 export interface CompareOptions {
-  /** Our reading; the tests put a wrong one here, to see that it is found. */
+  /** Our reader. The tests pass a wrong one, to see that it is found. */
   readonly read?: (document: string) => Answer | undefined;
   readonly others?: readonly OtherReader[];
-  /** One batch in so many goes to `others` too. */
+  /** Only one batch in this many goes to `others` too. */
   readonly sampleEvery?: number;
   readonly onBatch?: (tally: Tally) => void;
 }
 
-/** Whatever ours reads, libyaml must read as the same tree. */
+/** libyaml must read everything that ours reads, and as the same tree. */
 export async function compareAll(
   documents: Iterable<string>,
   libyaml: PythonReader,

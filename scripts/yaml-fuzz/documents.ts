@@ -1,4 +1,4 @@
-/** Where the documents come from: by grammar and mutation without an end, or all over an alphabet. */
+/** Makes the documents: at random by grammar and mutation, or all texts over an alphabet. */
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { Random } from "./random.ts";
 /** Manifests as people write them. */
 const PUBLISHED = join(import.meta.dir, "../../test/registry/manifests");
 
-/** Two thirds of them as the grammar has them, one changed; and now and then a whole manifest, changed. */
+/** Two thirds come from the grammar unchanged, one third changed, and a few are whole manifests, changed. */
 export function* randomDocuments(seed: number, count: number): Generator<string> {
   const random = new Random(seed);
   const grammar = new Grammar(random);
@@ -23,7 +23,7 @@ export function* randomDocuments(seed: number, count: number): Generator<string>
   }
 }
 
-/** `text` with one character changed, so many times, at places all over it. */
+/** `count` copies of `text`, each with one character changed at a random place. */
 export function* changedDocuments(text: string, seed: number, count: number): Generator<string> {
   const random = new Random(seed);
   for (let made = 0; made < count; made++) {
@@ -33,13 +33,13 @@ export function* changedDocuments(text: string, seed: number, count: number): Ge
   }
 }
 
-/** Twelve characters each: what gives a document its structure, and what gives a text its own. */
+/** Twelve characters each: those that matter to a document's structure, and those that matter inside texts. */
 export const ALPHABETS = [[...'a \n:-#,[]{}"'], [..."a \n:-#|>+'\"\\"]];
 
-/** What the documents over an alphabet may follow, so that their characters reach further in. */
+/** Beginnings for the documents over an alphabet, so that they also test deeper places. */
 export const BEGINNINGS = ["", "k: |\n", "k:\n- >+\n", "k: [", "k: {a", "k:\n- b:"];
 
-/** Every text over an alphabet, behind `beginning`, up to so many characters. */
+/** Every text over an alphabet up to a length, after `beginning`. */
 export function* allDocuments(
   alphabet: readonly string[],
   longest: number,

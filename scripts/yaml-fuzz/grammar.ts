@@ -1,12 +1,12 @@
 /**
- * Documents by the grammar of the forms that are read, with an odd piece here and there. Names are short and few, so that
- * what decides is the structure.
+ * Documents by the grammar of the forms that are read, with an odd piece here and there. Names are few and short, so that
+ * the structure is what varies.
  */
 
 import { ESCAPES, FLOW_WORDS, INSIDE_QUOTES, LINES, LONG, ODD, WORDS } from "./pieces.ts";
 import type { Random } from "./random.ts";
 
-/** One in so many pieces is an odd one. */
+/** One in this many pieces is an odd one. */
 const ODD_EVERY = 150;
 
 export class Grammar {
@@ -20,7 +20,7 @@ export class Grammar {
     return random.once(30) ? document.replaceAll("\n", "\r\n") : document;
   }
 
-  /** Lines of a list or mapping whose entries stand at `column`, the first one too. */
+  /** Lines of a list or mapping whose entries are all at `column`, the first one too. */
   block(column: number, depth: number): string {
     const entry = this.random.once(3)
       ? () => this.item(column, depth)
@@ -57,7 +57,7 @@ export class Grammar {
       case 2:
         return `${key}${this.lineEnd()}${this.block(column + 1 + random.below(3), depth + 1)}`;
       case 3:
-        // A list at its key's own column.
+        // A list in the same column as its key.
         return `${key}${this.lineEnd()}${random.repeat(1, 3, () => this.item(column, depth + 1))}`;
       case 4:
         return `${key}${this.lineEnd()}${" ".repeat(column + 1 + random.below(3))}${this.oneLine(column)}${this.lineEnd()}`;
@@ -66,7 +66,7 @@ export class Grammar {
     }
   }
 
-  /** What stands behind a key or a dash at `column`, with the line's end. */
+  /** What follows a key or a dash at `column`, with the line's end. */
   value(gap: string, column: number): string {
     if (this.random.once(8)) return this.lineEnd();
     if (this.random.once(5)) return `${gap}${this.blockText(column)}`;
@@ -106,7 +106,7 @@ export class Grammar {
     return isList ? `[${entries}]` : `{${entries}}`;
   }
 
-  /** What may stand between two pieces inside brackets. */
+  /** What may come between two pieces inside brackets. */
   gap(column: number): string {
     const { random } = this;
     if (!random.once(6)) return random.once(2) ? " " : "";
@@ -132,7 +132,7 @@ export class Grammar {
     return random.once(2) ? random.pick(words) + odd : odd + random.pick(words);
   }
 
-  /** `text` and what only quotes can hold, in quotes. */
+  /** `text` in quotes, together with something that only quotes allow. */
   quoted(text: string): string {
     const { random } = this;
     const inside = (escapes: readonly string[]) =>
@@ -146,7 +146,7 @@ export class Grammar {
     return `${this.odd()}${random.once(20) ? "  " : ""}${comment}\n`;
   }
 
-  /** Empty lines and comments in front of an entry. */
+  /** Empty lines and comments before an entry. */
   noise(column: number): string {
     const { random } = this;
     if (!random.once(8)) return "";

@@ -5,7 +5,7 @@ import { MAX_MANIFEST_BYTES } from "../../src/registry/manifest.ts";
 const TOP = "name: a\nversion: 0.1.0\n";
 const ALLOW = `${TOP}capabilities: {shell: {allow: [`;
 
-/** Repeats what `part` makes of a number between `head` and `tail`, up to the largest size. ASCII only. */
+/** Fills a manifest up to the largest size: `head`, then `part(0)`, `part(1)` and so on, then `tail`. ASCII only. */
 function filled(part: (index: number) => string, head = TOP, tail = ""): string {
   const parts = [head];
   for (let length = head.length + tail.length, index = 0; ; index++) {
@@ -18,7 +18,7 @@ function filled(part: (index: number) => string, head = TOP, tail = ""): string 
 
 const short = (index: number) => index.toString(36);
 
-/** By what they are full of. Each is read without a fault. */
+/** By what they are full of. Each one can be read. */
 export const LARGE_MANIFESTS = {
   "entries in brackets": filled(() => "a,", ALLOW, "]}}\n"),
   "entries in quotes": filled(() => "'',", ALLOW, "]}}\n"),

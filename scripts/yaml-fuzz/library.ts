@@ -1,4 +1,4 @@
-/** The `yaml` package, a reader of YAML 1.2, in the words of the other readers. */
+/** The `yaml` package, a reader of YAML 1.2, with answers in the format of the other readers. */
 
 import { isMap, isScalar, isSeq, parseDocument } from "yaml";
 import type { Answer } from "./python.ts";

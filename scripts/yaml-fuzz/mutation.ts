@@ -1,4 +1,4 @@
-/** A document with a few small changes, and with pieces of another. */
+/** Changes a document in a few small ways, and mixes in pieces of another. */
 
 import { ODD } from "./pieces.ts";
 import type { Random } from "./random.ts";

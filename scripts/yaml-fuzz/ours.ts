@@ -1,4 +1,4 @@
-/** The daemon's reading, in the words of the other readers. */
+/** The daemon's reader, with answers in the format of the other readers. */
 
 import { YamlFault } from "../../src/registry/yaml/fault.ts";
 import { readYamlTree } from "../../src/registry/yaml/read-tree.ts";
@@ -6,9 +6,9 @@ import type { YamlTree } from "../../src/registry/yaml/tree.ts";
 import type { Answer } from "./python.ts";
 
 /**
- * Our tree of a document; `undefined` where it is refused.
+ * Our tree of a document; `undefined` if it is refused.
  *
- * @throws Error naming the document, where anything but a fault is thrown
+ * @throws Error naming the document, if the reader throws anything but a fault
  */
 export function ourAnswer(document: string): Answer | undefined {
   try {

@@ -1,9 +1,9 @@
 /** What the documents are made of. */
 
-/** Longer than any reader looks ahead for the colon of a key. */
+/** A key too long for any reader to look ahead for its colon. */
 export const LONG = "x".repeat(1025);
 
-/** Pieces that change what stands around them, in one reader or another. */
+/** Pieces that change the meaning of the text around them, in one reader or another. */
 export const ODD = [
   ...[
     "?",

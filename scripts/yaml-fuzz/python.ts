@@ -1,18 +1,18 @@
-/** PyYAML's readers in a process of their own: libyaml's scanner, or PyYAML's own. */
+/** PyYAML in a separate process, with libyaml's scanner or its own. */
 
 import { join } from "node:path";
 
-/** Where Debian installs `python3-yaml`; another Python in the PATH may lack it. */
+/** The Python that Debian installs `python3-yaml` for. Another Python in the PATH may lack it. */
 const PYTHON = "/usr/bin/python3";
 
-/** A tree as both sides write it (see reader.py), or why there is none. */
+/** A tree in the format of reader.py, or why there is none. */
 export type Answer = unknown;
 
 export function isRefusal(answer: Answer): answer is { readonly refused: string } {
   return typeof answer === "object" && answer !== null && "refused" in answer;
 }
 
-/** Whether libyaml can be asked here. */
+/** Whether libyaml is installed here. */
 export async function hasLibyaml(): Promise<boolean> {
   try {
     const asked = Bun.spawn([PYTHON, "-c", "from yaml import CSafeLoader"], {
@@ -42,7 +42,7 @@ export class PythonReader implements AsyncDisposable {
   /** One answer for each document, in order. One batch at a time. */
   async read(documents: readonly string[]): Promise<Answer[]> {
     this.#process.stdin.write(frameOf(documents));
-    // Nobody waits for the writing: a large batch is answered only when it was read.
+    // Awaited at the end: the flush of a large batch takes until Python has read it.
     const written = this.#process.stdin.flush();
     const length = (await this.#take(4)).readUInt32LE();
     const answers: Answer[] = JSON.parse((await this.#take(length)).toString());

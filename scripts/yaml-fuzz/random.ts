@@ -1,4 +1,4 @@
-/** Random choices that a seed repeats. */
+/** Random choices, repeatable by a seed. */
 
 export class Random {
   #state: number;

@@ -1,7 +1,7 @@
-"""Reads YAML documents that come over standard input, with libyaml's reader (or, given "python", PyYAML's own).
+"""Reads YAML documents from standard input with libyaml's reader (or, given "python", with PyYAML's own).
 
-In: frames of a little-endian 32-bit count and so many documents, each a 32-bit length and its UTF-8. Out: for each frame
-a 32-bit length and JSON: a list with an answer for each document. An answer is the tree ("=text" for a plain scalar,
+In: frames of a little-endian 32-bit count and that many documents, each a 32-bit length and its UTF-8. Out: for each
+frame a 32-bit length and JSON: a list with one answer per document. An answer is the tree ("=text" for a plain scalar,
 '"text' for another, a list for a list, {"map": [[key, value], ...]} for a mapping), or {"refused": why}.
 """
 

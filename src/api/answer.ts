@@ -1,4 +1,4 @@
-/** A refusal on its way to the caller: the one place where it becomes a status and `{"error": …}`. */
+/** Turns a refusal into a response: a status and `{"error": …}`. Only this file does that. */
 
 import type { DecisionLog } from "../log/decision-log.ts";
 import { drain, hasBody } from "./body-bytes.ts";
@@ -6,8 +6,8 @@ import { loggedPath } from "./logged.ts";
 import { type Refusal, refusalMessage, refusalStatus } from "./refusals.ts";
 
 /**
- * Answers a request that is refused. If its body was not read to its end, the rest of it must never be taken for the next
- * request, so the connection ends with the answer.
+ * Answers a refused request. If its body was not read to the end, the connection closes with the answer: the rest of the
+ * body must never be read as the next request.
  */
 export function answerRefusal(
   request: Request,
@@ -21,7 +21,7 @@ export function answerRefusal(
   return refusalAnswer(refusal);
 }
 
-/** The answer, as the last one of its connection. */
+/** Marks an answer as the last one on its connection. */
 export function lastAnswer(answer: Response): Response {
   answer.headers.set("connection", "close");
   return answer;
@@ -32,8 +32,8 @@ function refusalAnswer(refusal: Refusal): Response {
 }
 
 /**
- * How far a request came: to a decision, which logs for itself what it refused; to a body that was read and not
- * understood; or not even to the end of its body.
+ * How far the request got. `decision`: it was judged, and the refusal is logged already. `body`: the body was read, and
+ * is not valid. `unread`: the body was not read to its end.
  */
 function stageOf({ kind }: Refusal): "decision" | "body" | "unread" {
   switch (kind) {

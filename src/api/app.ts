@@ -1,6 +1,6 @@
 /**
- * The five routes, in the order of the API page. A route says its path, its shapes and whose decision it carries; what
- * happens to a request before that is below.
+ * The five routes, in the order of the API page. A route names its path, its shapes and the function that decides. The
+ * checks made before any route are at the end of this file.
  */
 
 import { whyForeign } from "../guard.ts";
@@ -50,8 +50,8 @@ function createRoutes(context: Context) {
     .get(
       "/status/:session_id",
       ({ request, params, path }) => {
-        // Paths are compared exactly, and the router has decoded the id. (Dot segments and backslashes are resolved by the
-        // server before any of this is asked, and nothing tells that they were there.)
+        // The router decodes the id, but paths must match exactly. (The server resolves dot segments and backslashes
+        // before it calls us, so we cannot see those.)
         const isExact = path === `/status/${params.session_id}`;
         const decision = isExact ? status(context, params.session_id) : refuse({ kind: "not-found" });
         return decision.ok ? decision.answer : answerRefusal(request, decision.refusal, log);
@@ -61,7 +61,7 @@ function createRoutes(context: Context) {
 }
 
 export interface App {
-  /** @param portOf the caller's port, which names its connection */
+  /** @param portOf gives the caller's port, which identifies its connection */
   fetch(request: Request, portOf: () => number | undefined): Response | Promise<Response>;
 }
 
@@ -75,7 +75,7 @@ export function createApp(context: Context): App {
   return {
     fetch(request, portOf) {
       const answered = answer(request);
-      // Only POST routes read a body; one that stays unread ends the connection with the answer.
+      // Only POST routes read a body. Any other request with a body closes its connection with the answer.
       const isLast = pipelining.isLast(portOf) || (request.method !== "POST" && hasBody(request));
       if (!isLast) return answered;
       return answered instanceof Promise ? answered.then(lastAnswer) : lastAnswer(answered);
@@ -86,6 +86,6 @@ export function createApp(context: Context): App {
 function refuseAtTheDoor(request: Request): Refusal | undefined {
   const why = whyForeign(request.headers);
   if (why !== undefined) return { kind: "foreign-caller", why };
-  // The router would answer HEAD where it answers GET.
+  // The router would answer HEAD on the GET routes.
   return request.method === "HEAD" ? { kind: "not-found" } : undefined;
 }

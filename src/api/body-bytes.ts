@@ -1,11 +1,11 @@
 /**
- * The bytes of a body, up to the limit and within their time, and how to get rid of the rest when an answer came first.
+ * Reads a body's bytes within a size limit and a deadline, and discards the rest of a body that was refused early.
  */
 
 import type { Refusal } from "./refusals.ts";
 
 export const MAX_BODY_BYTES = 64 * 1024;
-/** All of a body has this long to arrive, however it trickles in. */
+/** A whole body must arrive within this time, however slowly its bytes come. */
 export const BODY_DEADLINE_SECONDS = 10;
 
 export function hasBody(request: Request): boolean {
@@ -17,7 +17,7 @@ const TOO_LARGE: Refusal = { kind: "body-too-large", maxBytes: MAX_BODY_BYTES };
 const TOO_SLOW: Refusal = { kind: "body-too-slow", seconds: BODY_DEADLINE_SECONDS };
 const ENDED_EARLY: Refusal = { kind: "body-ended-early" };
 
-/** All of a body, or why it is not taken. What it did not read is left to `drain`. */
+/** Reads a whole body, or says why it is refused. It leaves unread bytes to `drain`. */
 export function readBytes(request: Request): Promise<Uint8Array | Refusal> {
   const { headers } = request;
   if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return Promise.resolve(TOO_LARGE);
@@ -28,7 +28,7 @@ export function readBytes(request: Request): Promise<Uint8Array | Refusal> {
       arrivals.end(arrival);
       resolve(bytes);
     };
-    // A client that goes away leaves nobody to answer.
+    // The read fails if the client goes away.
     reading.then(settle, () => settle(ENDED_EARLY));
   });
 }
@@ -40,8 +40,8 @@ interface Arrival {
 }
 
 /**
- * Bodies that are still arriving, oldest first. The runtime's idle timeout starts anew with each byte; this one does
- * not. One timer serves them all, and runs only while there are any: nearly every body is there at once.
+ * Bodies that are still arriving, oldest first. The runtime's idle timeout restarts with each byte; this deadline does
+ * not. One timer serves them all, and runs only while there are any, because nearly every body is complete at once.
  */
 class Arrivals {
   static readonly #TICK_MS = 250;
@@ -76,12 +76,12 @@ const arrivals = new Arrivals();
 
 const DRAINED_BYTES = 16 * 1024 * 1024;
 const DRAINED_MS = 1000;
-/** A client that is sending on loopback does not pause for as long. */
+/** A client that sends nothing for this long on loopback has stopped sending. */
 const PAUSE_MS = 50;
 
 /**
- * Reads on while a body keeps coming, for a moment, and throws it away: a client that sends all of its body before it
- * reads would otherwise find its connection broken, and never hear why.
+ * Reads and discards the rest of a body, for at most a second. Otherwise a client that sends its whole body before it
+ * reads would see a broken connection instead of the answer.
  */
 export async function drain(request: Request): Promise<void> {
   if (request.body === null || request.body.locked) return;
@@ -98,7 +98,7 @@ export async function drain(request: Request): Promise<void> {
   }
 }
 
-/** A chunked body does not say its size: no more of it is kept than the limit. What follows is left to `drain`. */
+/** Reads a chunked body, whose size is not known in advance. It stops at the limit and leaves the rest to `drain`. */
 async function readChunks(request: Request): Promise<Uint8Array | Refusal> {
   const reader = request.body?.getReader();
   const chunks: Uint8Array[] = [];

@@ -1,4 +1,4 @@
-/** A body is read once, as JSON whatever its content type says, and checked once, against the schema of its route. */
+/** Reads a body as JSON, whatever its content type says, and checks it against the schema of its route. */
 
 import type { TSchema } from "@sinclair/typebox";
 import {
@@ -13,7 +13,7 @@ import type { Decision } from "./context.ts";
 import type { Refusal } from "./refusals.ts";
 import { Outcome, SESSION_ID_PATTERN } from "./schemas.ts";
 
-/** What each field is once it is understood. */
+/** The type of each field once it has been checked. */
 export interface Fields {
   readonly session_id: SessionId;
   readonly name: ArtifactName;
@@ -21,7 +21,7 @@ export interface Fields {
   readonly outcome: Outcome;
 }
 
-/** A route's schema, as far as it is asked which fields there are. */
+/** The part of a route's schema that is used here: its field names. */
 export interface BodySchema<Name extends keyof Fields> {
   readonly properties: Readonly<Record<Name, TSchema>>;
 }
@@ -29,7 +29,7 @@ export interface BodySchema<Name extends keyof Fields> {
 const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
 const OUTCOMES: readonly string[] = Outcome.anyOf.map((outcome) => outcome.const);
 
-/** A field's text: whether it is one, and what is said where it is not. */
+/** For each field: whether its text is valid, and the refusal if it is not. */
 const FIELDS: {
   readonly [Name in keyof Fields]: {
     readonly holds: (text: string) => boolean;
@@ -63,7 +63,7 @@ const FIELDS: {
   },
 };
 
-/** Reads a request's body and checks it field by field, in the order of the schema; fields beyond those are ignored. */
+/** Reads a request's body and checks its fields in the order of the schema. Other fields are ignored. */
 export async function readBody<Name extends keyof Fields>(
   request: Request,
   schema: BodySchema<Name>,
@@ -98,7 +98,7 @@ const NO_JSON = badBody("invalid JSON: the body cannot be parsed");
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** The body as JSON, within its size and its time. */
+/** Reads the body as JSON, within the size limit and the deadline. */
 export async function readJsonBody(
   request: Request,
 ): Promise<

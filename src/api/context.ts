@@ -1,4 +1,4 @@
-/** What the four decisions are made from. Everything that touches the world comes in here. */
+/** Everything the four decisions depend on: state, files, clock and log. */
 
 import type { Census } from "../census/census.ts";
 import type { DecisionLog } from "../log/decision-log.ts";
@@ -19,19 +19,19 @@ export interface Context {
   readonly registry: Registry<Envelope>;
   readonly census: Census;
   readonly log: DecisionLog;
-  /** Unix milliseconds; what an approval's expiry is compared with. */
+  /** Unix milliseconds. An approval's expiry is compared with this clock. */
   readonly wall: () => number;
 }
 
-/** Who asks. */
+/** Who sent a request. */
 export interface Caller {
-  /** The credential or approval it presented; an empty one was presented all the same. */
+  /** The credential or approval in its header. An empty header counts as presented. */
   readonly token: string | undefined;
-  /** Whether it has closed its connection: then nobody would hear the answer. */
+  /** Whether it has closed its connection, so that no answer can reach it. */
   hasLeft(): boolean;
 }
 
-/** An answer, or why there is none. */
+/** An answer, or the refusal. */
 export type Decision<Answer> =
   | { readonly ok: true; readonly answer: Answer }
   | { readonly ok: false; readonly refusal: Refusal };
@@ -40,12 +40,12 @@ export function refuse(refusal: Refusal): { readonly ok: false; readonly refusal
   return { ok: false, refusal };
 }
 
-/** The machine ceiling: what this daemon admitted, and what it found running at startup that still runs. */
+/** The figure the machine ceiling limits: what this daemon admitted, plus what it found at startup and is still running. */
 export function liveCapsules({ sessions, census }: Context): number {
   return sessions.live + census.count();
 }
 
-/** The same for a line of the log: slots in use, and slots that are left under the ceiling. */
+/** The same figure for a log line: slots in use, and slots left under the ceiling. */
 export function slots(
   context: Context,
   used = liveCapsules(context),
@@ -53,7 +53,7 @@ export function slots(
   return { used, free: Math.max(0, context.limits.maxLiveCapsules - used) };
 }
 
-/** The running session that a credential names; absent, unverifiable and retired ones are told apart by nobody. */
+/** The running session that a credential names. Absent, invalid and retired credentials all give `undefined`. */
 export function callingSession(
   { authority, sessions }: Context,
   credential: string | undefined,

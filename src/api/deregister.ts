@@ -6,8 +6,8 @@ import { type Caller, type Context, callingSession, type Decision, refuse, slots
 import type { DeregisterAnswer } from "./schemas.ts";
 
 /**
- * Retires the session that the credential names; the credential authorises nothing afterwards. A caller that has left
- * meanwhile is obeyed all the same: a session that reports its end often ends with the report.
+ * Retires the session that the credential names; the credential authorises nothing afterwards. It does so even if the
+ * caller has closed its connection, because a session often exits right after this report.
  */
 export function deregister(
   context: Context,

@@ -1,15 +1,14 @@
 /**
- * Elysia, where it is used against its grain. It would read a body by its content type and answer 422 where a field is
- * wrong, and it reads the source of the functions it is given:
+ * Elysia, kept from doing what this API must not do. By default it parses a body by its content type and answers 422 for
+ * a wrong field. It also reads the source of the functions it is given. So:
  *
- * - A route gets its request and reads the body itself. `parse: "none"` keeps the framework from reading it, too; on a route
- *   without a body it would make a promise of each answer.
- * - A handler takes `{ request }` apart in its parameters. From one that hands its context on, the framework infers that
- *   everything is used, and parses cookies, queries and bodies.
- * - A schema is copied for each route: the framework writes into those it is given, and these are shared.
- * - A refusal is a `Response` of ours. What it is made of is not checked by a schema, because every kind of refusal has
- *   one shape.
- * - Each route is compiled at its first request: all of them at once take a third of the time to start.
+ * - Each route reads its body itself. `parse: "none"` keeps the framework from reading it too. Routes without a body do
+ *   not set it, because it would turn each of their answers into a promise.
+ * - A handler destructures `{ request }` in its parameters. If it passed its whole context on, the framework would assume
+ *   that everything is used, and parse cookies, queries and bodies.
+ * - A schema is copied for each route, because the framework writes into its schemas, and ours are shared.
+ * - A refusal is a `Response` that we build. No schema checks it, because all refusals have the same shape.
+ * - Each route is compiled at its first request: compiling all of them takes a third of the startup time.
  */
 
 import type { TObject } from "@sinclair/typebox";
@@ -20,19 +19,19 @@ import { type BodySchema, type Fields, readBody } from "./body.ts";
 import type { Caller, Decision } from "./context.ts";
 import type { Refusal } from "./refusals.ts";
 
-/** An application without routes. What no route answers for is refused here: it comes as an exception, and only here. */
+/** An application without routes. A request that matches no route, or that fails, is answered as a refusal. */
 export function createRouter(log: DecisionLog) {
   return new Elysia({ aot: true, strictPath: true, normalize: false, precompile: false }).onError(
     ({ error, request }) => answerRefusal(request, refusalOf(error, log), log),
   );
 }
 
-/** The shape of an answer. */
+/** Route options: the shape of the answer. */
 export function answers<Schema extends TObject>(schema: Schema) {
   return { response: { 200: { ...schema } } };
 }
 
-/** The same of a route whose handler is `posted`. */
+/** The same for a route whose handler is `posted`. */
 export function answersPosted<Schema extends TObject>(schema: Schema) {
   return { parse: "none" as const, ...answers(schema) };
 }
@@ -49,7 +48,7 @@ export function posted<Name extends keyof Fields, Answer>(
     const decision = body.ok ? await decide(body.answer, callerOf(request, tokenHeader)) : body;
     return decision.ok ? decision.answer : answerRefusal(request, decision.refusal, log);
   };
-  // The framework's types have no promise of either.
+  // The framework's types do not allow a promise of a union.
   return handler as (taken: { readonly request: Request }) => Promise<Answer> | Promise<Response>;
 }
 
@@ -63,7 +62,7 @@ function callerOf(request: Request, tokenHeader: string): Caller {
 function refusalOf(error: unknown, log: DecisionLog): Refusal {
   if (error instanceof Error && "code" in error && error.code === "NOT_FOUND") return { kind: "not-found" };
   if (error instanceof ValidationError && error.type === "params") return { kind: "not-found" };
-  // Frames only: a message may quote what a request held.
+  // Log the stack frames only: the message may quote the request.
   const frames = error instanceof Error ? error.stack?.match(/^\s+at .*$/gm)?.slice(0, 4) : undefined;
   log.failed({
     event: "internal-error",

@@ -1,6 +1,6 @@
 /**
- * What a line of the log may say of what a caller sent. Callers put tokens in places where none belongs, whole or
- * encoded, so the log shows only what names something that is known here, and of the rest a hash or a length.
+ * What a log line may show of a caller's input. A caller may put a token into any field, plain or encoded. So the log
+ * shows values that cannot be a token, and a hash or a length of everything else.
  */
 
 import { hashed, type LogFields } from "../log/fields.ts";
@@ -10,16 +10,16 @@ import type { SessionId } from "../sessions/sessions.ts";
 import type { Context } from "./context.ts";
 import { coordinate } from "./refusals.ts";
 
-/** No token is so short. */
+/** Every token is longer than this. */
 const LONGEST_SHOWN_VERSION = 64;
 
-/** `local/worker-a@0.1.0`; the version only as a hash where it could be a token. */
+/** `local/worker-a@0.1.0`. A version that could be a token is shown as a hash. */
 export function loggedCapsule({ name, version }: Coordinates): string {
   const isShown = version.length <= LONGEST_SHOWN_VERSION && !holdsToken(version);
   return isShown ? coordinate({ name, version }) : `${name}@${hashed(version)}`;
 }
 
-/** A session's id, as a hash where it names no session. */
+/** A session's id, or its hash if there is no such session. */
 export function loggedSession({ sessions }: Context, id: SessionId): string {
   return sessions.has(id) ? id : hashed(id);
 }
@@ -28,9 +28,9 @@ const ROUTES = /^\/(?:health|spawn|register|deregister)$/;
 const STATUS = /^\/status\/(.+)$/s;
 const FIRST_COMPONENT = /^\/[A-Za-z0-9_-]{0,32}(?=\/|$)/;
 
-/** The path as far as it matches a route; of another one its first component and its length, in characters. */
+/** The path, if it is a route's. Of any other path, its first component and its length in characters. */
 export function loggedPath(url: string): LogFields {
-  // From the path on; a query is nothing we look at.
+  // The path without the query.
   const path = url.slice(url.indexOf("/", 8)).split("?", 1)[0] ?? "";
   if (ROUTES.test(path)) return { path };
   const [, id] = STATUS.exec(path) ?? [];

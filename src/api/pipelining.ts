@@ -1,14 +1,14 @@
 /**
- * How many requests one connection may send ahead.
+ * Limits how many requests a connection may send without waiting for answers.
  *
- * The runtime answers everything that a connection has sent before it looks at the next one: two hundred connections
- * that send without waiting would keep everybody else waiting for seconds. No client of this API sends a request before
- * the last one is answered, so a connection that does is ended with an answer after a few.
+ * The runtime answers everything that a connection has sent before it turns to the next one, so two hundred connections
+ * that do not wait would block everyone else for seconds. Clients of this API wait for each answer. A connection that
+ * does not is closed after a few requests.
  */
 
-/** Finding a request's connection costs a microsecond, so only one request in so many is looked at. */
+/** Finding a request's connection costs a microsecond, so only one request in this many is checked. */
 const REQUESTS_A_LOOK = 8;
-/** Where one connection sends ahead there may be others: so many requests are all looked at. */
+/** After one connection sent ahead, the next requests are all checked: there may be more such connections. */
 const REQUESTS_ON_GUARD = 1000;
 
 export class Pipelining {
@@ -18,10 +18,10 @@ export class Pipelining {
   #isTurnEnding = false;
 
   /**
-   * Two looks in a row that find the same connection within one turn of the event loop have found requests that were
-   * sent ahead, two to sixteen of them: a client that waits for answers sends one a turn.
+   * A client that waits for answers sends at most one request per turn of the event loop. So if two checks in a row find
+   * the same connection within one turn, it has sent ahead: between two and sixteen requests.
    *
-   * @param portOf the caller's port, which names its connection
+   * @param portOf gives the caller's port, which identifies its connection
    * @returns whether the answer to this request must end its connection
    */
   isLast(portOf: () => number | undefined): boolean {

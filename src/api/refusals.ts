@@ -1,4 +1,4 @@
-/** Every refusal that a caller can hear: its status and its exact message, said once. */
+/** Every refusal a caller can get, with its status and its exact message. */
 
 import { printable } from "../printable.ts";
 import type { Excess } from "../referee/axes.ts";
@@ -9,16 +9,16 @@ export type Refusal =
   /** No such path, method or malformed id. */
   | { readonly kind: "not-found" }
   | { readonly kind: "session-not-found" }
-  /** A caller that a loopback daemon does not talk to at all. `why` completes "this daemon answers only …". */
+  /** A caller that a loopback daemon must not answer, such as a web page. `why` completes "this daemon answers only …". */
   | { readonly kind: "foreign-caller"; readonly why: string }
   | { readonly kind: "body-too-large"; readonly maxBytes: number }
   | { readonly kind: "body-too-slow"; readonly seconds: number }
   | { readonly kind: "body-ended-early" }
   /** What is wrong with the body, and what it must be. */
   | { readonly kind: "bad-body"; readonly what: string }
-  /** Apart, because it says what it was given, which may be anything. */
+  /** A kind of its own, because its message quotes the given value, which may be anything. */
   | { readonly kind: "bad-outcome"; readonly outcome: string }
-  /** The connection was closed before the step that would have changed anything. */
+  /** The caller closed its connection before anything was changed. */
   | { readonly kind: "caller-left" }
   /** Refusals: "identity failures all answer 403 with one message, on every endpoint". */
   | { readonly kind: "identity" }

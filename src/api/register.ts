@@ -16,14 +16,14 @@ import type { RegisterAnswer } from "./schemas.ts";
 interface Registration {
   readonly id: SessionId;
   readonly coordinates: Coordinates;
-  /** Absent on the top-level path; an empty one was presented all the same. */
+  /** Absent on the top-level path. An empty header counts as presented. */
   readonly approval: string | undefined;
   readonly caller: Caller;
 }
 
 /**
- * Admits one session. Without an approval the operator's list is asked before the registry; with one, an approval that
- * does not verify is a failed exchange and never falls back to that list.
+ * Admits one session. Without an approval, `--spawn-allow` is checked before the registry. An approval that does not
+ * verify "is a failed exchange" (POST /register): it never falls back to `--spawn-allow`.
  */
 export function register(
   context: Context,
@@ -42,7 +42,7 @@ export function register(
   return admit(context, registration, resolution);
 }
 
-/** Whether an approval lets its bearer go first. It is verified once more, and spent, when the artifact is known. */
+/** The lane in which the artifact is read: a good approval goes first. It is verified again, and spent, once the artifact is known. */
 function askerOf({ authority, wall }: Context, { approval, coordinates }: Registration): Asker {
   if (approval === undefined) return "listed";
   const granted = authority.verifyApproval(approval);
@@ -54,7 +54,7 @@ function askerOf({ authority, wall }: Context, { approval, coordinates }: Regist
   return isForThis ? "verified" : "other";
 }
 
-/** From here to the end nothing waits: one approval makes one session, however many present it at once. */
+/** Nothing from here on is asynchronous, so one approval makes one session, however many requests present it at once. */
 function admit(
   context: Context,
   registration: Registration,
@@ -65,9 +65,9 @@ function admit(
   if (!resolution.ok) {
     return refused(context, registration, { kind: "unresolved", message: resolution.message });
   }
-  // Nobody would hold the credential, and nothing has been spent.
+  // Nobody would get the credential. Nothing has been spent yet.
   if (registration.caller.hasLeft()) return refused(context, registration, { kind: "caller-left" });
-  // Nothing is spent on an id that was used before.
+  // An id that was used before does not spend the approval.
   if (sessions.has(id)) return refused(context, registration, { kind: "identity" });
   const { held } = resolution.artifact;
   if (approval === undefined) {
@@ -98,7 +98,7 @@ function redeem(
 ): Decision<Redeemed> {
   if (approval.exp <= wall()) return refuse({ kind: "approval-expired" });
   const redemption = sessions.redeem(approval.jti);
-  // Sixty seconds have passed on the clock that nobody sets.
+  // Its 60 seconds have passed on the monotonic clock, which nobody can set.
   if (redemption === "unknown") return refuse({ kind: "approval-expired" });
   if (redemption === "spent") return refuse({ kind: "approval-redeemed" });
   const parent = sessions.running(approval.sid);

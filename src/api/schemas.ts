@@ -1,6 +1,6 @@
 /**
- * The shapes of the five endpoints, said once: the daemon's routes check against them, the runtime library's client
- * is typed by them, and the OpenAPI document is made from them.
+ * The shapes of the five endpoints. The daemon's routes check against them, the runtime library's client takes its types
+ * from them, and the OpenAPI document is generated from them.
  */
 
 import { type Static, Type } from "@sinclair/typebox";
@@ -60,7 +60,7 @@ export const RegisterAnswer = Type.Object(
 );
 export type RegisterAnswer = Static<typeof RegisterAnswer>;
 
-/** How a session ended, in its own words. */
+/** How a session ended, as it reported it. */
 export const Outcome = Type.Union([Type.Literal("complete"), Type.Literal("failed")]);
 export type Outcome = Static<typeof Outcome>;
 

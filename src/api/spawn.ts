@@ -23,7 +23,7 @@ import { loggedCapsule } from "./logged.ts";
 import type { Refusal } from "./refusals.ts";
 import type { SpawnAnswer } from "./schemas.ts";
 
-/** One request, as far as it is understood. */
+/** One request. `session` is absent if the credential names no running session. */
 interface Asking {
   readonly caller: Caller;
   readonly session: RunningSession<Envelope> | undefined;
@@ -38,8 +38,8 @@ interface Asked extends Asking {
 type Answered = Decision<SpawnAnswer>;
 
 /**
- * Judges one request. The three bounds are asked before the registry is read, and once more in the step that takes the
- * slot: where anything had to be waited for between the two, others may have taken it.
+ * Judges one request. The three bounds are checked before the registry is read. The two that other requests can change
+ * are checked again in the step that takes the slot, because others may have taken slots in between.
  */
 export function spawn(
   context: Context,
@@ -62,7 +62,7 @@ export function spawn(
   return judge(context, asked, resolution, standing);
 }
 
-/** @param standing the session's figures, where nothing has been waited for since they were taken */
+/** @param standing the session's figures, if nothing was awaited since they were taken */
 function judge(
   context: Context,
   asked: Asked,
@@ -78,7 +78,7 @@ function judge(
   return conclude(context, asked, artifact, excesses, standing);
 }
 
-/** From here to the end nothing waits: what is checked is still so when the slot is taken. */
+/** Nothing from here on is asynchronous, so what is checked here still holds when the slot is taken. */
 function conclude(
   context: Context,
   asked: Asked,
@@ -92,7 +92,7 @@ function conclude(
   const standing = known ?? standingOf(context, session);
   const late = boundRefusal(slotBoundReached(context.limits, standing), context.limits, standing);
   if (late) return refused(context, asked, late, standing);
-  // Nobody would hold the approval. A caller can only have left where something was waited for.
+  // Nobody would get the approval. A caller can only have left if something was awaited.
   if (!known && caller.hasLeft()) return refused(context, asked, { kind: "caller-left" }, standing);
   return grant(context, asked, artifact, standing);
 }
@@ -146,7 +146,7 @@ function refused(
   return refuse(refusal);
 }
 
-/** What the operator is told beyond the kind: of an envelope every axis that was exceeded, not only the one the caller hears. */
+/** What the log adds to the kind. For an envelope it names every exceeded axis; the caller is told only the first. */
 function refusalDetail(refusal: Refusal): LogFields {
   if (refusal.kind === "bound") return { detail: refusal.bound };
   if (refusal.kind === "unresolved") return { detail: refusal.message };

@@ -1,5 +1,5 @@
 /**
- * Capsules that ran before this daemon did.
+ * Capsules that were running before this daemon started.
  *
  * Capsules running at startup: "a capsule stops counting only once the daemon has evidence that it is gone", the check
  * is repeated on every read with no sweep and no timer, and "a capsule found gone is never counted again".
@@ -22,7 +22,7 @@ export interface CensusTaken {
   readonly unreadable: number;
 }
 
-/** Counts the capsules that run now, or says why that cannot be told: the path and the OS error. */
+/** Counts the capsules that run now. `fault` says why it cannot: the path and the OS error. */
 export function takeCensus(directory: string): CensusTaken | { readonly ok: false; readonly fault: string } {
   const reading = readRunningRecords(directory);
   if (!reading.ok) return reading;
@@ -35,19 +35,19 @@ export function takeCensus(directory: string): CensusTaken | { readonly ok: fals
 
 interface Survivor {
   readonly record: RunningRecord;
-  /** Counted elsewhere, as a session that registered. */
+  /** It registered with this daemon, so it is counted as a session. */
   registered: boolean;
-  /** The descriptor that tells of its end, where there is one. */
+  /** The process descriptor that reports its exit, if one is watched. */
   readonly descriptor: number | undefined;
 }
 
 export class Census {
   readonly #survivors = new Map<number, Survivor>();
   readonly #bySession = new Map<string, Survivor[]>();
-  /** Survivors that must be asked for one by one, by their number. */
+  /** Indexes of survivors without a descriptor: each is checked at every count. */
   readonly #polled = new Set<number>();
   readonly #exits = process.platform === "linux" ? new ReadinessSet() : undefined;
-  /** Descriptors from this number on are left to those who ask: a host full of survivors must not be deaf. */
+  /** Descriptors from this number on are left for connections: many survivors must not use them all up. */
   readonly #descriptors = process.platform === "linux" ? descriptorLimit() / 2 : 0;
   #registered = 0;
 
@@ -72,23 +72,23 @@ export class Census {
     return this.#survivors.size - this.#registered;
   }
 
-  /** A session registered: a survivor of that id is counted there from now on. */
+  /** A session registered: a survivor with that id is counted as a session from now on. */
   sessionStarted(id: string): void {
     this.#mark(id, true);
   }
 
-  /** A session retired: its process, if it is a survivor's, decides again. */
+  /** A session retired: a survivor with that id counts again for as long as its process runs. */
   sessionEnded(id: string): void {
     this.#mark(id, false);
   }
 
   #admit(record: RunningRecord, index: number): void {
     if (!isPossible(record.pid)) return;
-    // The descriptor comes first: what is identified afterwards is the process that it holds.
+    // Open the descriptor first, so that the process identified below is the one it holds.
     const descriptor = this.#exits ? openProcess(record.pid) : -1;
     if (descriptor === -ESRCH) return;
     const verdict = identify(record);
-    // Only a process that is known for certain can be left to its descriptor.
+    // Watch the descriptor only if the process certainly is the recorded one.
     const watched =
       descriptor >= 0 &&
       descriptor < this.#descriptors &&

@@ -1,28 +1,28 @@
 /**
- * Is that pid still that process? A pid alone is no identity: it is used again. A process is known by its pid and the
- * moment it started, the start token.
+ * Tells whether a pid still belongs to the same process. Pids are reused, so a process is identified by its pid and its
+ * start time, the start token.
  */
 
 import { closeSync, openSync, readdirSync, readSync } from "node:fs";
 import { isSystemError } from "../os-error.ts";
 import { darwinStartTime, ESRCH, probe } from "../sys/process.ts";
 
-/** What the operating system says of a pid. */
+/** What the operating system says about a pid. */
 export type ProcessReading =
-  /** Nothing holds it, or a zombie does: a process of which no thread is left. */
+  /** No process has it, or only a zombie, which has no running thread left. */
   | { readonly held: false }
-  /** Held; `startToken` is absent where it could not be read. */
+  /** A process has it. `startToken` is absent if it could not be read. */
   | { readonly held: true; readonly startToken: string | undefined };
 
 /** A process as a running record names it. */
 export interface ProcessIdentity {
   /** 0 to 2^32-1. */
   readonly pid: number;
-  /** Empty in a record that could not tell: that differs from every token. */
+  /** Empty if the record's writer could not read it. An empty token matches no process. */
   readonly startToken: string;
 }
 
-/** `unverified`: the pid is held and its start token cannot be read, so the holder may be that process. */
+/** `unverified`: the pid is in use and its start token cannot be read, so it may be the same process. */
 export type IdentityVerdict = "alive" | "unverified" | "gone";
 
 const GONE: ProcessReading = { held: false };
@@ -33,7 +33,7 @@ export function isPossible(pid: number): boolean {
   return pid > 0 && pid <= MAX_PID;
 }
 
-/** Whether the pid is still held by the process that the record names. */
+/** Whether the pid still belongs to the recorded process. */
 export function identify({ pid, startToken }: ProcessIdentity): IdentityVerdict {
   if (!isPossible(pid)) return "gone";
   const reading = readProcess(pid);
@@ -49,10 +49,10 @@ export function readProcess(pid: number): ProcessReading {
 function readLinux(pid: number): ProcessReading {
   try {
     const { isEnded, startToken } = parseProcStat(readStat(`/proc/${pid}/stat`));
-    // The line is that of the main thread, which may end before the others do.
+    // `stat` describes the main thread, which may end before the others.
     return isEnded && !hasRunningThread(pid) ? GONE : { held: true, startToken };
   } catch {
-    // Gone, or hidden from this user. EPERM is another user's process: held all the same.
+    // Gone, or hidden from this user. EPERM means that another user's process has the pid.
     return probe(pid) === ESRCH ? GONE : { held: true, startToken: undefined };
   }
 }
@@ -70,19 +70,19 @@ function readStat(path: string): string {
   }
 }
 
-/** @throws the file system's error where that cannot be told */
+/** @throws the file system's error if the threads cannot be listed */
 function hasRunningThread(pid: number): boolean {
   return readdirSync(`/proc/${pid}/task`).some((thread) => {
     try {
       return !parseProcStat(readStat(`/proc/${pid}/task/${thread}/stat`)).isEnded;
     } catch (error) {
-      // It ended in between. What cannot be told for another reason counts.
+      // These two mean that it ended meanwhile. A thread that cannot be read for another reason counts as running.
       return !(isSystemError(error) && (error.code === "ENOENT" || error.code === "ESRCH"));
     }
   });
 }
 
-/** One thread, as its line of `stat` has it. */
+/** One thread, as its `stat` line describes it. */
 interface ThreadStat {
   readonly isEnded: boolean;
   readonly startToken: string | undefined;
@@ -90,7 +90,7 @@ interface ThreadStat {
 
 const STATE_AND_START = /^(\S+)(?: \S+){18} (\S+)/;
 
-/** Field 3 is the state, field 22 the start time; the name before them, in brackets, may hold anything. */
+/** Field 3 is the state, field 22 the start time; the name in brackets before them may contain anything. */
 export function parseProcStat(text: string): ThreadStat {
   const [, state, startToken] = STATE_AND_START.exec(text.slice(text.lastIndexOf(")") + 2)) ?? [];
   return { isEnded: state === "Z" || state === "X" || state === "x", startToken };
@@ -102,7 +102,7 @@ function readDarwin(pid: number): ProcessReading {
 
 /** What `darwinStartTime` says of a pid that answers a probe. */
 export function darwinReading(started: ReturnType<typeof darwinStartTime>): ProcessReading {
-  // It has no information: a zombie.
+  // One that has no process information is a zombie.
   if (started === ESRCH) return GONE;
   if (typeof started === "number") return { held: true, startToken: undefined };
   return { held: true, startToken: `${started.seconds}.${String(started.microseconds).padStart(6, "0")}` };

@@ -1,4 +1,4 @@
-/** `~/.murmur/running`, one JSON record for each capsule that runs: read, and never written. */
+/** Reads `~/.murmur/running`: one JSON record per running capsule. The daemon never writes there. */
 
 import {
   closeSync,
@@ -14,7 +14,7 @@ import { dirname } from "node:path";
 import { describeOsError, isSystemError } from "../os-error.ts";
 import type { ProcessIdentity } from "./process-identity.ts";
 
-/** The part of a record that a census needs. Tokens in it are dropped as soon as it is parsed. */
+/** The part of a record that the census needs. Tokens in the record are dropped right after parsing. */
 export interface RunningRecord extends ProcessIdentity {
   readonly sessionId: string;
 }
@@ -23,7 +23,7 @@ export type RecordsReading =
   | {
       readonly ok: true;
       readonly records: readonly RunningRecord[];
-      /** `.json` entries that are no record: not regular, too large, unparsable, or written by an older `mur`. */
+      /** `.json` entries that are not records: not regular, too large, unparsable, or written by an older `mur`. */
       readonly unreadable: number;
     }
   /** The directory exists and cannot be listed: the path and the OS error. */
@@ -55,8 +55,8 @@ export function readRunningRecords(directory: string): RecordsReading {
 }
 
 /**
- * Whether the path, or the nearest directory above it that has an entry, is a link that leads to nothing: then the
- * directory is somewhere, and cannot be listed.
+ * Whether the path, or its nearest existing parent, is a broken symbolic link. Then the directory is not missing: it
+ * cannot be listed, and that is a fault.
  */
 function isBehindBrokenLink(path: string): boolean {
   let at = path;
@@ -65,7 +65,7 @@ function isBehindBrokenLink(path: string): boolean {
   return !statSync(at, { throwIfNoEntry: false });
 }
 
-/** No link is followed and nothing is waited for: a FIFO of that name must not hold up the start. */
+/** Follows no link and never blocks: a FIFO with such a name must not hold up the start. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 function readRecord(path: string, buffer: Buffer): RunningRecord | undefined {
@@ -75,7 +75,7 @@ function readRecord(path: string, buffer: Buffer): RunningRecord | undefined {
     const stat = fstatSync(fd);
     if (!stat.isFile()) return undefined;
     let length = 0;
-    // Its size saves asking whether there is more; a file that grows meanwhile gives what it had by then.
+    // Stopping at the known size saves a read at the end of the file. What is appended meanwhile is not read.
     while (length < Math.min(stat.size, buffer.length)) {
       const count = readSync(fd, buffer, length, buffer.length - length, null);
       if (count === 0) break;
@@ -92,7 +92,7 @@ function readRecord(path: string, buffer: Buffer): RunningRecord | undefined {
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
-/** The record in the bytes of one file, or `undefined` where a key is missing, malformed or of another type. */
+/** The record in the bytes of one file, or `undefined` if a key is missing, malformed or of the wrong type. */
 export function parseRunningRecord(bytes: Uint8Array): RunningRecord | undefined {
   let value: unknown;
   try {

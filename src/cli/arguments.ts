@@ -1,8 +1,8 @@
-/** How every program here reads its arguments: from left to right, spelt as they stand in its table, or not at all. */
+/** How every program here reads its arguments: from left to right, and only flags spelt exactly as in its table. */
 
 import { printable } from "../printable.ts";
 
-/** A fault on its way out of a value's parser; the message names the argument. */
+/** Thrown for a wrong argument. The message names it. */
 export class ArgumentFault extends Error {}
 
 /** The largest whole number that a bound can have. */
@@ -14,7 +14,7 @@ export interface FlagShape {
 }
 
 /**
- * Only a flag of the table, spelt as it stands there; `--flag=value` only where it takes a value.
+ * Splits `--flag` or `--flag=value`. The flag must be in the table; a boolean one takes no `=value`.
  *
  * @throws ArgumentFault
  */
@@ -34,7 +34,7 @@ export function unknownArgument(argument: string): ArgumentFault {
   return new ArgumentFault(`unknown argument: ${printable(argument)}`);
 }
 
-/** A value that its flag does not take; `why` goes on about the flag. */
+/** The fault of a wrong value: `invalid --flag: why`. */
 export function invalid(name: string, why: string): ArgumentFault {
   return new ArgumentFault(`invalid --${name}: ${why}`);
 }
@@ -52,7 +52,7 @@ export function nonEmpty(name: string, value: string): string {
   throw invalid(name, "it must not be empty");
 }
 
-/** @throws ArgumentFault where nothing follows */
+/** @throws ArgumentFault if no value follows */
 export function takeValue(name: string, inline: string | undefined, rest: string[]): string {
   const value = inline ?? rest.shift();
   if (value !== undefined) return value;

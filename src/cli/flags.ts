@@ -1,6 +1,6 @@
 /**
- * The daemon's flags, their defaults and their refusals. Arguments are read from left to right, and the first fault
- * ends it: a flag that was misspelt must never start a daemon under other bounds than its operator meant.
+ * The daemon's flags, their defaults and their faults. Arguments are read from left to right up to the first fault: a
+ * misspelt flag must never start a daemon with bounds that its operator did not mean.
  */
 
 import { type ArgsDef, defineCommand } from "citty";
@@ -9,7 +9,7 @@ import { DEFAULT_LIMITS } from "../referee/bounds.ts";
 import { type ArtifactName, parseArtifactName } from "../registry/artifact-name.ts";
 import { ArgumentFault, invalid, nonEmpty, splitArgument, takeValue, wholeNumber } from "./arguments.ts";
 
-/** The flags as they were given; what has a default that depends on the host is absent unless it was given. */
+/** The flags as given. A flag whose default depends on the host is `undefined` if it was not given. */
 export interface Flags {
   /** 0 to 65535; 0 takes a free port. */
   readonly port: number;
@@ -59,8 +59,8 @@ const ARGS = {
 } as const satisfies ArgsDef;
 
 /**
- * The program as a command: `run` gets what `argv` came to. The framework's own reading of the arguments, which lets
- * unknown ones pass, is not used.
+ * The program as a command: `run` gets the parsed arguments. The framework's own parser is not used, because it accepts
+ * unknown arguments.
  */
 export function createCommand(run: (reading: FlagsReading) => void) {
   return defineCommand({

@@ -1,4 +1,4 @@
-/** The registry as one inspection sees it: each artifact is read once, a few at a time. */
+/** The registry during one inspection: each artifact is read once, a few at a time. */
 
 import { type Envelope, lowerManifest } from "../referee/envelope.ts";
 import {
@@ -13,14 +13,14 @@ import { Registry, type Resolution } from "../registry/registry.ts";
 import { listVersions, type VersionListing } from "../registry/versions.ts";
 import { inSlices } from "../slices.ts";
 
-/** Where artifacts are looked for. */
+/** Where to look for artifacts. */
 export interface ArtifactsOptions {
   readonly registryPath: string;
-  /** Whose artifacts are preferred, `linux-x86_64`; this host's by default. */
+  /** The platform whose artifacts are preferred, such as `linux-x86_64`; this host's by default. */
   readonly platform?: string | undefined;
 }
 
-/** An artifact that was read: what it is called, its bytes' hash, and what it holds. */
+/** An artifact that was read: its coordinate, the hash of its bytes, and what it holds. */
 export interface ReadArtifact {
   /** `local/worker@1.0.0` */
   readonly capsule: string;
@@ -33,7 +33,7 @@ export type ArtifactReading =
   /** The daemon's sentence for this coordinate, or one that says what to name instead. */
   | { readonly ok: false; readonly fault: string };
 
-/** More would only wait for the same disk, and each holds a descriptor. */
+/** More would only wait for the same disk, and each takes a descriptor. */
 const READ_AT_ONCE = 8;
 
 export class Artifacts {
@@ -46,7 +46,7 @@ export class Artifacts {
   constructor({ registryPath, platform = platformName() }: ArtifactsOptions) {
     this.platform = platform;
     this.#path = registryPath;
-    // Nothing is asked twice, so nothing is kept there.
+    // Nothing is read twice, so the registry need not remember anything.
     this.#registry = new Registry({
       path: registryPath,
       platform,
@@ -56,7 +56,7 @@ export class Artifacts {
     });
   }
 
-  /** The versions of a name, listed at the first asking. */
+  /** The versions of a name. They are listed at the first call. */
   versions(name: ArtifactName): VersionListing {
     let listing = this.#versions.get(name);
     if (!listing) {
@@ -66,7 +66,7 @@ export class Artifacts {
     return listing;
   }
 
-  /** Reads those of the artifacts that were not read before. */
+  /** Reads the artifacts that were not read before. */
   async read(wanted: Iterable<Coordinates>): Promise<void> {
     const unread = new Map<string, Coordinates>();
     for (const coordinates of wanted) {
@@ -82,14 +82,14 @@ export class Artifacts {
     await Promise.all(Array.from({ length: READ_AT_ONCE }, readOn));
   }
 
-  /** What `read` found. */
+  /** The result of `read`. */
   resolution(coordinates: Coordinates): Resolution<Envelope> {
     const resolution = this.#read.get(capsuleOf(coordinates));
     if (!resolution) throw new Error(`${capsuleOf(coordinates)} was not read`);
     return resolution;
   }
 
-  /** Reads the one artifact that a caller names as `<scope>/<name>@<version>`. */
+  /** Reads the artifact named `<scope>/<name>@<version>`. */
   async find(capsule: string): Promise<ArtifactReading> {
     const at = capsule.indexOf("@");
     const name = parseArtifactName(at < 0 ? capsule : capsule.slice(0, at));

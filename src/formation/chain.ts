@@ -2,13 +2,13 @@
 
 import { componentsOf, type Graph } from "./graph.ts";
 
-/** A chain from the root down, no capsule twice. `exact`: no chain is longer. */
+/** A chain from the root down, with no capsule twice. `exact`: it is certain that no chain is longer. */
 export interface Chain {
   readonly capsules: readonly number[];
   readonly exact: boolean;
 }
 
-/** Among cycles the search for the longest chain has no known quick way; past this many steps the best one so far counts. */
+/** With cycles, no fast way to find the longest chain is known. After this many steps the best one so far is taken. */
 const MAX_STEPS = 200_000;
 
 /**
@@ -40,12 +40,12 @@ function longestPath(graph: Graph): number[] {
   return path;
 }
 
-/** Tries every path that meets no capsule twice, as long as the steps last. */
+/** Tries every path that has no capsule twice, up to `MAX_STEPS` steps. */
 function searchLongest({ starts }: Graph): Chain {
   const path = [{ capsule: 0, next: 0 }];
   const onPath = new Set([0]);
   let longest = [0];
-  /** Taken down where the way turns back, not at each step forward. */
+  /** Called only where a path cannot go on, which is cheaper than at every step. */
   const note = () => {
     if (path.length > longest.length) longest = path.map(({ capsule }) => capsule);
   };

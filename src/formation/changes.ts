@@ -1,4 +1,4 @@
-/** What would mend an edge that cannot be granted. What narrows comes first, and nothing here advises to widen. */
+/** Edits that would fix an edge that cannot be granted. Narrowing ones come first; widening ones are not advice. */
 
 import type { Envelope } from "../referee/envelope.ts";
 import type { Exceeded } from "./judge.ts";
@@ -8,7 +8,7 @@ const MANIFEST = "murmur.yaml";
 const SPAWN_ALLOW = "capabilities.spawn.allow";
 const STATE_STORE = "capabilities.state.store";
 
-/** The two edits for each axis on which `child` exceeds `parent`; one where only one can mend it. */
+/** Two edits for each axis on which `child` exceeds `parent`, or one if only one can fix it. */
 export function changesOfRefusal(
   parent: { readonly capsule: string; readonly held: Envelope },
   child: { readonly capsule: string; readonly held: Envelope },
@@ -25,7 +25,7 @@ export function changesOfRefusal(
   }));
 }
 
-/** The same for a child that is not there, or that the registry cannot resolve. */
+/** The same for a child that is absent or that the registry cannot resolve. */
 export function changesOfAbsence(edge: UnresolvedEdge): Change[] {
   const child = childOf(edge);
   const change = (...edits: Edit[]) => [{ parent: edge.parent, child, key: SPAWN_ALLOW, edits }];
@@ -36,7 +36,7 @@ export function changesOfAbsence(edge: UnresolvedEdge): Change[] {
     case "not-in-registry":
       return change(drop, registryEdit("publishes", child, "publish-any"));
     case "unresolved":
-      // Dropping the name would take the other versions with it.
+      // Dropping the name would drop the other versions too.
       return change(
         edge.version === null ? drop : registryEdit("narrows", child, "withdraw"),
         registryEdit("publishes", child, "publish"),
@@ -59,7 +59,7 @@ function narrowing(child: string, parent: Envelope, { axis, entries }: Exceeded)
       return edit("set", axis.declares(parent));
     case "scope": {
       const [scope = ""] = axis.declares(parent);
-      // A scope that does not even cover itself covers no child's.
+      // A scope that does not cover itself is malformed and covers no child's.
       return axis.covers(parent, scope) ? edit("set", [scope]) : [];
     }
     default:
@@ -71,7 +71,7 @@ function widening(parent: string, child: Envelope, { axis, entries }: Exceeded):
   const edit = (action: Edit["action"], values: readonly string[]) => [
     manifestEdit("widens", parent, fileKey(axis.key), action, values),
   ];
-  // What the child's own declarations do not cover is malformed, and no parent can cover it.
+  // An entry that the child's own declarations do not cover is malformed, so no parent can cover it.
   const isSound = entries.every((entry) => axis.covers(child, entry));
   switch (axis.kind) {
     case "list":

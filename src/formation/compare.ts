@@ -1,9 +1,9 @@
-/** What became of a formation since an earlier one: what is newly granted comes first, because a reviewer must see it. */
+/** Compares a formation with an earlier one. What is newly granted comes first, because a reviewer must see it. */
 
 import { Value } from "@sinclair/typebox/value";
 import { type Edge, FORMATION_FORMAT, Formation } from "./schema.ts";
 
-/** One edge in both, or in one of the two. */
+/** One edge of both formations, or of only one of them. */
 export interface EdgeChange {
   readonly before: Edge | undefined;
   readonly now: Edge | undefined;
@@ -11,22 +11,22 @@ export interface EdgeChange {
 
 /** What changed from an earlier formation to a later one. */
 export interface FormationChanges {
-  /** The two roots, where they differ. */
+  /** The two roots, if they differ. */
   readonly root: { readonly before: string; readonly now: string } | undefined;
   /** Granted now, and not before. */
   readonly newlyGranted: readonly EdgeChange[];
   /** Granted before, and not now. */
   readonly noLongerGranted: readonly EdgeChange[];
-  /** Granted neither before nor now, and not for the same reason, or in one of the two only. */
+  /** Granted neither before nor now, with another reason, or only in one of the two. */
   readonly refusedOtherwise: readonly EdgeChange[];
-  /** The same version, other bytes. */
+  /** Versions whose bytes have changed. */
   readonly otherBytes: readonly { readonly capsule: string; readonly before: string; readonly now: string }[];
 }
 
 /** An earlier formation, or why the text is not one. */
 export type EarlierReading =
   | { readonly ok: true; readonly formation: Formation }
-  /** What is wrong with the text, to follow the file's name. */
+  /** What is wrong with the text. It is printed after the file's name. */
   | { readonly ok: false; readonly fault: string };
 
 /** Reads the text of a file that `--format json` wrote. */
@@ -44,8 +44,8 @@ export function parseFormation(text: string): EarlierReading {
 }
 
 /**
- * Compares edges, their reasons, and the artifacts' bytes. The bounds and the platform are compared by what they lead to
- * alone: the machine ceiling differs from host to host.
+ * Compares edges, their reasons, and the artifacts' bytes. Bounds and platform are not compared, only their effect,
+ * because the machine ceiling differs from host to host.
  */
 export function compareFormations(before: Formation, now: Formation): FormationChanges {
   const changes = edgeChanges(before.edges, now.edges).filter(({ before: was, now: is }) => !isSame(was, is));
@@ -77,8 +77,8 @@ function edgeChanges(before: readonly Edge[], now: readonly Edge[]): EdgeChange[
 }
 
 /**
- * Whether the verdict and its reasons are the same. Bytes are compared once a capsule, not once an edge, and the
- * registry's sentences are not compared: they hold paths of one host.
+ * Whether the verdict and its reasons are the same. Bytes are compared per capsule, not here. The registry's sentences
+ * are not compared, because they contain paths of one host.
  */
 function isSame(before: Edge | undefined, now: Edge | undefined): boolean {
   const reasons = (edge: Edge | undefined) =>

@@ -1,25 +1,25 @@
-/** The capsules of a formation as a graph: who can start whom, what is printed where, and where cycles close. */
+/** The capsules of a formation as a graph: which can start which, what is printed where, and which edges close cycles. */
 
 import { type Capsule, childOf, type Edge, type GrantedEdge } from "./schema.ts";
 
-/** Capsules by their place in `Formation.capsules`. */
+/** Capsules by their index in `Formation.capsules`. */
 export interface Graph {
   readonly size: number;
-  /** Whom each capsule can start. */
+  /** The capsules that each capsule can start. */
   readonly starts: readonly (readonly number[])[];
 }
 
-/** The tree that is printed: each capsule's children are below the first edge on a shortest way to it. */
+/** The tree that is printed. A capsule's children are printed once, below the first edge on a shortest path to it. */
 export interface Tree {
   readonly indexOf: ReadonlyMap<string, number>;
   readonly edgesOf: readonly (readonly Edge[])[];
-  /** The edge below which a capsule's own children are; the root has no edge. */
+  /** The edge below which each capsule's children are printed; none for the root. */
   readonly placeOf: readonly (Edge | undefined)[];
-  /** The order in which those places are reached from top to bottom. */
+  /** The capsules in the order of these places, from top to bottom. */
   readonly order: readonly number[];
 }
 
-/** The edges come by parents in the order of `capsules`, as a formation has them. */
+/** @param edges grouped by parent in the order of `capsules`, as in a formation */
 export function treeOf(capsules: readonly Pick<Capsule, "capsule">[], edges: readonly Edge[]): Tree {
   const indexOf = new Map(capsules.map(({ capsule }, index) => [capsule, index]));
   const edgesOf: Edge[][] = capsules.map(() => []);
@@ -56,7 +56,7 @@ function orderOf(
   }
 }
 
-/** Who can start whom, by the granted edges for which `isTaken` is true. */
+/** The graph of the granted edges for which `isTaken` is true. */
 export function graphOf(
   { indexOf, edgesOf }: Tree,
   isTaken: (edge: GrantedEdge) => boolean = () => true,
@@ -71,8 +71,8 @@ export function graphOf(
 }
 
 /**
- * Marks the edges that close a cycle: the child is at its parent's place or above it, and leads back to the parent.
- * Every cycle has one, so the other edges make a graph without cycles.
+ * Marks the edges that close a cycle: the child is printed at its parent's place or above it, and can reach the parent.
+ * Every cycle has such an edge, so the other edges form a graph without cycles.
  */
 export function markClosedCycles(tree: Tree): void {
   const { componentOf } = componentsOf(graphOf(tree));
@@ -89,15 +89,15 @@ export function isAtOrAbove({ order }: Tree, one: number, other: number): boolea
   return (order[one] ?? 0) <= (order[other] ?? 0);
 }
 
-/** Sets of capsules that can all start one another, by way of each other. */
+/** Sets of capsules that can all start one another, directly or through others of the set. */
 export interface Components {
-  /** One number a capsule, equal for those of one set. */
+  /** A number for each capsule, equal for all capsules of a set. */
   readonly componentOf: readonly number[];
-  /** Every capsule, after all that it can start where those are of another set. */
+  /** All capsules, each after those of other sets that it can start. */
   readonly fromTheBottom: readonly number[];
 }
 
-/** Tarjan's algorithm, with a stack of its own: a chain may be longer than the call stack. */
+/** Tarjan's algorithm, without recursion, because a chain may be longer than the call stack. */
 export function componentsOf({ size, starts }: Graph): Components {
   const found: number[] = new Array(size).fill(-1);
   const lowest: number[] = new Array(size).fill(-1);

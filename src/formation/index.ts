@@ -1,9 +1,9 @@
 /**
  * `mur-roost/formation`: what a whole formation would be granted, before anything runs.
  *
- * `inspectFormation` follows one capsule's `capabilities.spawn.allow` through a registry; `inspectPair` puts two capsules
- * side by side; `compareFormations` says what changed. The verdicts come from the code that the daemon judges with. Nothing
- * here starts anything, asks a daemon or writes.
+ * `inspectFormation` follows a capsule's `capabilities.spawn.allow` through a registry, `inspectPair` compares two
+ * capsules, and `compareFormations` says what changed. Verdicts come from the same code that the daemon judges with.
+ * Nothing here starts anything, asks a daemon or writes files.
  */
 
 import type { FormationChanges } from "./compare.ts";

@@ -1,4 +1,4 @@
-/** Pairs of parent and child, on every axis and every entry: what the daemon says of the first, it would say of each. */
+/** Judges pairs of parent and child on every axis and every entry. The daemon stops at the first that exceeds. */
 
 import { AXES, type Axis, refusal } from "../referee/axes.ts";
 import type { Envelope } from "../referee/envelope.ts";
@@ -13,13 +13,13 @@ export interface Exceeded {
 }
 
 /**
- * Judges many pairs. What an axis says depends on what the two declare on it, and many capsules declare the same: each
- * two declarations are compared once.
+ * Judges many pairs. Many capsules declare the same on an axis, and the verdict on it depends only on what the two
+ * declare, so equal declarations are compared only once.
  */
 export class Judge {
   readonly #axes = AXES.map((axis) => new AxisJudge(axis));
 
-  /** Every axis on which the child exceeds its parent, in the order the daemon asks; empty where it would be granted. */
+  /** Every axis on which the child exceeds its parent, in the order the daemon checks; empty if it would be granted. */
   exceeded(parent: Envelope, child: Envelope): readonly Exceeded[] {
     return this.#axes.map((axis) => axis.exceeded(parent, child)).filter((found) => found !== undefined);
   }
@@ -27,7 +27,7 @@ export class Judge {
 
 class AxisJudge {
   readonly #axis: Axis;
-  /** The first capsule that was seen with these declarations, by their text; it represents all others with the same. */
+  /** The first capsule seen with given declarations, by their text. It represents all others with the same. */
   readonly #first = new Map<string, Envelope>();
   readonly #standsFor = new Map<Envelope, Envelope>();
   readonly #found = new Map<Envelope, Map<Envelope, Exceeded | undefined>>();
@@ -71,20 +71,20 @@ function uncovered(axis: Axis, parent: Envelope, child: Envelope): string[] {
   return [...new Set(axis.declares(child))].filter((entry) => !axis.covers(parent, entry));
 }
 
-/** One axis, and what each side says on it. */
+/** One axis, and what each side declares on it. */
 export interface AxisComparison {
   /** The manifest key, `capabilities.network.allow`. */
   readonly key: string;
   /** How it is written in a manifest. */
   readonly kind: Axis["kind"];
-  /** What each declares, in its order; no scope is the empty text. */
+  /** What each declares, in its order. An empty text means no scope. */
   readonly parent: readonly string[];
   readonly child: readonly string[];
-  /** Those of the child's that its parent does not cover. */
+  /** The child's declarations that its parent does not cover. */
   readonly offending: readonly string[];
 }
 
-/** All twelve axes, in the order the daemon asks. */
+/** All twelve axes, in the order the daemon checks. */
 export function compareAxes(parent: Envelope, child: Envelope): readonly AxisComparison[] {
   return AXES.map((axis) => ({
     key: axis.key,

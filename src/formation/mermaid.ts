@@ -19,7 +19,7 @@ export function renderMermaid(formation: Formation): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** The root is round, a capsule is a box, and what is not there has slanted sides. */
+/** The root is round, a capsule is a box, and a missing one has slanted sides. */
 function boxText({ id, label, look }: Box): string {
   switch (look) {
     case "root":
@@ -33,7 +33,7 @@ function boxText({ id, label, look }: Box): string {
   }
 }
 
-/** Everything but plain characters as a number, so that no name ends the text, or is taken for markup. */
+/** Writes all but plain characters as numbers, so that no name can end the text or act as markup. */
 function quoted(text: string): string {
   const safe = printable(text).replace(
     /[^A-Za-z0-9 .,:/@_()-]/gu,

@@ -10,19 +10,19 @@ export interface PairRequest extends ArtifactsOptions {
   readonly child: string;
 }
 
-/** Two capsules side by side, and what the daemon would say of the second as a child of the first. */
+/** Two capsules compared, and what the daemon would say about the second as a child of the first. */
 export interface Pair {
   readonly parent: { readonly capsule: string; readonly sha256: string };
   readonly child: { readonly capsule: string; readonly sha256: string };
-  /** Whether the parent's `capabilities.spawn.allow` names the child; the daemon asks that first. */
+  /** Whether the parent's `capabilities.spawn.allow` names the child; the daemon checks that first. */
   readonly listed: boolean;
-  /** All twelve, in the order the daemon asks. */
+  /** All twelve, in the order the daemon checks. */
   readonly axes: readonly AxisComparison[];
-  /** What the envelope says of the pair: the daemon's sentence for the first axis exceeded. */
+  /** The daemon's sentence for the first axis exceeded, if any is. */
   readonly error: string | undefined;
 }
 
-/** The pair, or why there is none. */
+/** The pair, or why it could not be compared. */
 export type PairReading =
   | { readonly ok: true; readonly pair: Pair }
   /** One of the two cannot be read: one sentence. */

@@ -1,4 +1,4 @@
-/** What a picture of a formation shows, whatever draws it: boxes and arrows, each with words beside its style. */
+/** A formation as boxes and arrows, each with a label and a style. Mermaid and Graphviz both draw this. */
 
 import { childOf, type Edge, type Formation } from "./schema.ts";
 
@@ -12,7 +12,7 @@ export interface Arrow {
   readonly from: string;
   readonly to: string;
   readonly granted: boolean;
-  /** Why not; empty where it is granted. */
+  /** Why it is not granted; empty if it is. */
   readonly label: string;
 }
 
@@ -21,7 +21,7 @@ export interface Picture {
   readonly arrows: readonly Arrow[];
 }
 
-/** A capsule has one box, however many list it. What no request can name has a box of its own. */
+/** A capsule has one box, however many capsules list it. A listed name without any version has its own box. */
 export function pictureOf(formation: Formation): Picture {
   const boxes = new Map<string, Box>();
   const boxOf = (key: string, label: string, look: Box["look"]) => {
@@ -60,7 +60,7 @@ function labelOf(edge: Edge): string {
   }
 }
 
-/** All axes begin alike. */
+/** Leaves out `capabilities.`, which all keys begin with. */
 function shortKey(key: string): string {
   return key.replace(/^capabilities\./, "");
 }

@@ -1,9 +1,9 @@
-/** The shape of a formation as plain JSON, said once: the types, the published schema and the check of an earlier file. */
+/** The shape of a formation as JSON. The types, the published schema and the check of an earlier file come from it. */
 
 import { type Static, type TSchema, Type } from "@sinclair/typebox";
 import { AXES } from "../referee/axes.ts";
 
-/** Changes with every change of the shape that a reader of an older file would stumble over. */
+/** Changes whenever the shape changes so that older files can no longer be read. */
 export const FORMATION_FORMAT = "mur-roost/formation/1";
 
 const Coordinate = Type.String({ description: "A capsule: `<scope>/<name>@<version>`" });
@@ -22,7 +22,7 @@ const ExceededAxis = Type.Object(
     entries: Type.Array(Type.String(), {
       minItems: 1,
       description:
-        "Every declaration of the child that its parent does not cover; an empty scope is no scope",
+        "Every declaration of the child that its parent does not cover; an empty text means no scope",
     }),
     error: Type.String({ description: "What the daemon would answer if this axis were the first" }),
   },
@@ -45,7 +45,7 @@ const Granted = edge({
   version,
   verdict: Type.Literal("granted"),
   sha256: Sha256,
-  closes_cycle: Type.Boolean({ description: "The child stands at this place of the tree or above it" }),
+  closes_cycle: Type.Boolean({ description: "The child is at this place of the tree or above it" }),
 });
 const Refused = edge({
   version,
@@ -118,7 +118,7 @@ const Summary = Type.Object(
     absent: Count("Listed names of which the registry holds no version, or that no request can name"),
     refused_by_bound: Type.Union(
       [Type.Literal("depth"), Type.Literal("machine-ceiling"), Type.Literal("concurrency"), Type.Null()],
-      { description: "The bound that refuses the root its every child, whatever the manifests say" },
+      { description: "The bound that refuses every child of the root, whatever the manifests declare" },
     ),
     deepest_chain: Type.Object(
       {
@@ -168,26 +168,26 @@ export const Formation = Type.Object(
 
 /** A whole formation as plain JSON: what `--format json` prints, and what `docs/formation.schema.json` describes. */
 export type Formation = Static<typeof Formation>;
-/** One listed name in one version, or without a version if there is none: what the daemon says of parent and child. */
+/** One listed name in one version (none if no version exists), and what the daemon says about parent and child. */
 export type Edge = Static<typeof Edge>;
 /** The daemon would grant it, as far as the two artifacts decide. */
 export type GrantedEdge = Static<typeof Granted>;
 /** The envelope refuses it, on at least one axis. */
 export type RefusedEdge = Static<typeof Refused>;
-/** The child is not there, or the registry cannot resolve it. */
+/** The child is absent, or the registry cannot resolve it. */
 export type UnresolvedEdge = Exclude<Edge, GrantedEdge | RefusedEdge>;
 /** A capsule that can run in the formation. */
 export type Capsule = Static<typeof Capsule>;
 /** One edit of a manifest, or of the registry. */
 export type Edit = Static<typeof Edit>;
-/** What would mend one axis of one edge: each edit alone, what narrows first. */
+/** Edits that would fix one axis of one edge. Each is enough alone; narrowing ones come first. */
 export type Change = Static<typeof Change>;
 /** The figures of a formation. */
 export type Summary = Static<typeof Summary>;
 /** An axis on which a child exceeds its parent, with every entry that does. */
 export type ExceededAxis = Static<typeof ExceededAxis>;
 
-/** `local/worker@1.0.0`, or the listed name alone where there is no version to name. */
+/** `local/worker@1.0.0`, or the listed name alone if there is no version. */
 export function childOf({ name, version }: Edge): string {
   return version === null ? name : `${name}@${version}`;
 }

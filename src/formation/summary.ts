@@ -40,7 +40,7 @@ export function summarise(
   };
 }
 
-/** What the root would hear of its first child, with nothing else alive on the host. */
+/** The bound that refuses the root's first child with nothing else live on the host, or `null`. */
 function boundOfRoot([root]: readonly Capsule[], limits: Limits): Summary["refused_by_bound"] {
   if (!root || root.names === 0) return null;
   return boundReached(limits, { depthRemaining: limits.maxDepth, liveCapsules: 1, liveChildren: 0 }) ?? null;

@@ -1,7 +1,6 @@
 /**
- * A whole formation, from one capsule down: whom each capsule could start, by the very code that the daemon judges with.
- *
- * Nothing runs and no daemon is asked: a verdict depends on two artifacts alone.
+ * Inspects a whole formation from one capsule down: which capsules each could start, by the same code that the daemon
+ * judges with. Nothing runs and no daemon is asked, because a verdict depends on two artifacts alone.
  */
 
 import { availableParallelism } from "node:os";
@@ -18,11 +17,11 @@ import { summarise } from "./summary.ts";
 export interface FormationRequest extends ArtifactsOptions {
   /** `<scope>/<name>@<version>`, as `--spawn-allow` would admit it. */
   readonly root: string;
-  /** The daemon's bounds; each that is absent is the daemon's default on this host. */
+  /** The daemon's bounds. Absent ones get the daemon's default on this host. */
   readonly limits?: Partial<Limits>;
 }
 
-/** The formation, or why there is none. */
+/** The formation, or why it cannot be inspected. */
 export type FormationReading =
   | { readonly ok: true; readonly formation: Formation }
   /** The root cannot be read: one sentence. */
@@ -34,7 +33,7 @@ interface Running extends ReadArtifact {
   readonly names: readonly string[];
 }
 
-/** What was found on the way down. */
+/** What was found so far. */
 interface Survey {
   readonly judge: Judge;
   readonly running: Running[];
@@ -43,8 +42,8 @@ interface Survey {
 }
 
 /**
- * Follows `capabilities.spawn.allow` from the root through the registry, in every version that is there, down to the
- * depth bound. Each artifact is read once, and what is below a refused child is not followed: it cannot run.
+ * Follows `capabilities.spawn.allow` from the root through the registry, in every version there is, down to the depth
+ * bound. Each artifact is read once. A refused child cannot run, so what it lists is not followed.
  */
 export async function inspectFormation(request: FormationRequest): Promise<FormationReading> {
   const limits = {

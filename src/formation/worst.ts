@@ -1,15 +1,15 @@
-/** How many capsules one formation can keep alive at the worst, so that an operator can size the three bounds. */
+/** How many capsules one formation can keep alive at most, so that an operator can size the three bounds. */
 
 import type { Limits } from "../referee/bounds.ts";
 import type { Graph } from "./graph.ts";
 
-/** The largest value that a bound can have; every figure here ends there. */
+/** The largest value that a bound can have. Larger figures are cut to it. */
 const MOST = 4294967295;
 
 export interface LiveAtWorst {
   /** One root and everything below it, by depth and concurrency alone. */
   readonly depthAndConcurrency: number;
-  /** The same, where each capsule starts only what its manifest lets it start. */
+  /** The same, if each capsule starts only what its manifest allows. */
   readonly theseManifests: number;
   /** The same under the machine ceiling, which never refuses a root. */
   readonly withCeiling: number;
@@ -17,7 +17,7 @@ export interface LiveAtWorst {
 
 /**
  * @param longest capsules in the longest chain
- * @param cyclic whether a chain can go round for ever but for the depth bound
+ * @param cyclic whether only the depth bound ends some chain
  */
 export function liveAtWorst(graph: Graph, limits: Limits, longest: number, cyclic: boolean): LiveAtWorst {
   const theseManifests =
@@ -40,8 +40,8 @@ function fullTree({ maxDepth, maxConcurrent }: Limits): number {
 }
 
 /**
- * Each session holds as many as it may of the child that has most below it. With two children or more the figure at
- * least doubles with each level of a chain, so it soon reaches the most that is counted, or the chain's end.
+ * Each session holds as many as it may of the child with the most capsules below it. With two or more children the
+ * figure at least doubles with each level of a chain, so the loop soon reaches `MOST` or the chain's end.
  */
 function largestTree({ size, starts }: Graph, { maxDepth, maxConcurrent }: Limits): number {
   let live: readonly number[] = new Array(size).fill(1);

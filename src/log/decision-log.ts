@@ -9,20 +9,20 @@ export type { LogFields } from "./fields.ts";
 
 export interface DecisionLog {
   granted(fields: LogFields): void;
-  /** A refusal of somebody whose token verified. */
+  /** A refusal of a caller whose token verified. */
   refused(fields: LogFields): void;
-  /** A refusal of anybody else. Such a caller needs nothing to cause these lines, so they are limited to a number a second. */
+  /** A refusal of any other caller. Anyone can cause these lines, so their number per second is limited. */
   refusedUnverified(fields: LogFields): void;
   /** A fault of the daemon itself. */
   failed(fields: LogFields): void;
-  /** Tells what has only been counted so far. */
+  /** Logs how many lines were held back and not yet reported. */
   close(): void;
 }
 
-/** Lines a second for callers whose token did not verify, or who sent none. */
+/** Lines per second for callers whose token did not verify, or who sent none. */
 const UNVERIFIED_LINES_A_SECOND = 100;
 
-/** The level in consola's own variable, `CONSOLA_LEVEL`, where it is a number; else consola's default. */
+/** The level in consola's own variable, `CONSOLA_LEVEL`, if it is a number; else consola's default. */
 function levelFrom(environment: NodeJS.ProcessEnv): number {
   const text = environment.CONSOLA_LEVEL?.trim() ?? "";
   return /^-?[0-9]+$/.test(text) ? Number(text) : LogLevels.info;
@@ -31,7 +31,7 @@ function levelFrom(environment: NodeJS.ProcessEnv): number {
 export function createDecisionLog(environment: NodeJS.ProcessEnv, lines: LineBuffer): DecisionLog {
   const consola: ConsolaInstance = createConsola({
     level: levelFrom(environment),
-    // consola folds lines that repeat; each decision is one of its own.
+    // consola folds repeated lines, but each decision needs its own line.
     throttle: 0,
     reporters: [{ log: ({ date, type, args }) => lines.add(logLine(type, String(args[0]), date)) }],
   });

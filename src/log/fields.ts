@@ -1,12 +1,12 @@
-/** One line's fields as text: `key=value` pairs that no request can forge, of bounded length, and without a token. */
+/** Formats a log line's `key=value` pairs: no request can forge one, make one too long, or get a token into one. */
 
 import { printable } from "../printable.ts";
 import { holdsToken, tokenId } from "./token-id.ts";
 
-/** Fields of one line, in the order they are written; absent ones are left out. */
+/** Fields of one line, in the order they are written. Undefined ones are left out. */
 export type LogFields = Readonly<Record<string, string | number | undefined>>;
 
-/** A value that is more than one plain word is quoted and escaped. Of one that holds a token only the hash is written. */
+/** Quotes and escapes a value that is not one plain word. Writes only the hash of a value that contains a token. */
 export function formatFields(fields: LogFields): string {
   let line = "";
   for (const key in fields) {
@@ -17,7 +17,7 @@ export function formatFields(fields: LogFields): string {
   return line;
 }
 
-/** A value is at most so long as it is written, in bytes. */
+/** The longest a value may be when written, in bytes. */
 const MAX_VALUE_BYTES = 256;
 const PLAIN = /^[A-Za-z0-9_./:@+,-]{1,256}$/;
 
@@ -34,7 +34,7 @@ export function logLine(level: string, text: string, date: Date): string {
   return `${date.toISOString()} ${level} ${text}\n`;
 }
 
-/** What is written instead of a text that nobody may read: the first 16 hex digits of its SHA-256. */
+/** Written in place of a text that may be secret: the first 16 hex digits of its SHA-256. */
 export function hashed(text: string): string {
   return `sha256:${tokenId(text)}`;
 }
@@ -44,8 +44,8 @@ function escaped(text: string): string {
 }
 
 /**
- * A long text is cut to its beginning and its end, because a path's fault comes after it. With the quotes and the mark
- * between them, they add up to the bound.
+ * A long text is cut to its beginning and its end, because what is wrong with a path comes after the path. With the
+ * quotes and the `…` the two add up to the limit.
  */
 const HEAD_BYTES = 161;
 const TAIL_BYTES = 90;
@@ -56,7 +56,7 @@ function shortened(text: string): string {
   return `${head.join("")}…${tail.reverse().join("")}`;
 }
 
-/** Characters from the first on, escaped, as many as fit. */
+/** The first characters, escaped: as many as fit. */
 function take(characters: readonly string[], bytes: number): string[] {
   const taken: string[] = [];
   let left = bytes;

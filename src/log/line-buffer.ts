@@ -1,19 +1,19 @@
 /**
- * Lines on their way to a standard stream: held until they are taken, whole and in their order. What does not fit is
- * dropped and counted, and never the half of a line: a write that was cut short goes on where it stopped.
+ * Lines waiting to be written to a standard stream, in order. If the buffer is full, whole lines are dropped and counted,
+ * never half a line: after a partial write, the rest of the line follows.
  */
 
 import type { Attempt, Outlet } from "./writer.ts";
 
-/** Lines wait this long for others to be written with. */
+/** A line waits this long, so that several are written together. */
 const LINGER_MS = 10;
 const MAX_HELD_BYTES = 256 * 1024;
 /** A character of a string takes at most this much in UTF-8. */
 const MAX_CHARACTER_BYTES = 3;
-/** A stream that takes nothing is asked again after this long, then after twice that, and so on. */
+/** If a stream takes nothing, the next attempt follows after this long, then after twice that, and so on. */
 const FIRST_PAUSE_MS = 5;
 const LONGEST_PAUSE_MS = 500;
-/** The same where the process is about to end. */
+/** The longest pause when the process is about to exit. */
 const LONGEST_LAST_PAUSE_MS = 20;
 
 const LINE_FEED = 0x0a;
@@ -22,7 +22,7 @@ export class LineBuffer {
   readonly #outlet: Outlet;
   readonly #tellOfDropped: (count: number) => string;
   readonly #room = Buffer.allocUnsafe(MAX_HELD_BYTES);
-  /** What is not yet taken lies between the two. */
+  /** Unwritten bytes are between `#start` and `#end`. */
   #start = 0;
   #end = 0;
   #dropped = 0;
@@ -30,17 +30,17 @@ export class LineBuffer {
   #pausing: Timer | undefined;
   #pauseMs = FIRST_PAUSE_MS;
   #longestPauseMs = LONGEST_PAUSE_MS;
-  /** An attempt that another thread makes. */
+  /** Whether another thread is writing. */
   #attempting = false;
   #whenEmpty: (() => void) | undefined;
 
-  /** @param tellOfDropped the line that says how many were dropped, with its line feed */
+  /** @param tellOfDropped makes the line that says how many were dropped, with its line feed */
   constructor(outlet: Outlet, tellOfDropped: (count: number) => string) {
     this.#outlet = outlet;
     this.#tellOfDropped = tellOfDropped;
   }
 
-  /** Holds a line, its line feed with it; it is written with what comes in the next moment. */
+  /** Adds a line, including its line feed. It is written a moment later, together with others. */
   add(line: string): void {
     if (!this.#noteDropped() || !this.#hold(line)) this.#dropped++;
     this.#lingering ??= setTimeout(() => {
@@ -49,7 +49,7 @@ export class LineBuffer {
     }, LINGER_MS);
   }
 
-  /** Writes what is held, as far as it is taken now; the rest follows by itself. */
+  /** Writes as much as the stream takes now. The rest is written later without another call. */
   flush(): void {
     if (this.#attempting || this.#pausing !== undefined) return;
     for (;;) {
@@ -71,7 +71,7 @@ export class LineBuffer {
     }
   }
 
-  /** Resolves once everything is written, or after so many milliseconds. */
+  /** Resolves once everything is written, or after `withinMs` milliseconds. */
   async finish(withinMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#whenEmpty = resolve;
@@ -85,7 +85,7 @@ export class LineBuffer {
     clearTimeout(timer);
   }
 
-  /** Whether to go on at once. */
+  /** Notes the result of an attempt. Returns whether to write on at once. */
   #settle(attempt: Attempt): boolean {
     if (attempt.kind === "taken" && attempt.bytes > 0) {
       this.#start += attempt.bytes;
@@ -101,13 +101,13 @@ export class LineBuffer {
     return false;
   }
 
-  /** Whole lines where they fit, so that what others write to the same pipe stands between lines. */
+  /** Whole lines if they fit, so that other writers to the same pipe cannot split a line. */
   #nextChunk(): Uint8Array {
     const most = this.#room.subarray(this.#start, Math.min(this.#end, this.#start + this.#outlet.chunkBytes));
     return most.subarray(0, most.lastIndexOf(LINE_FEED) + 1 || most.length);
   }
 
-  /** Says how many were dropped as soon as there is room for that. Whether nothing is left to say. */
+  /** Adds the line about dropped lines once there is room. Returns false if it is still due. */
   #noteDropped(): boolean {
     if (this.#dropped > 0 && this.#hold(this.#tellOfDropped(this.#dropped))) this.#dropped = 0;
     return this.#dropped === 0;

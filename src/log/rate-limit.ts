@@ -1,4 +1,4 @@
-/** At most so many of a kind each second. The others are counted, and the count is told when the second is over. */
+/** Limits how many of a kind pass per second. The others are counted, and the count is reported after the second. */
 
 const WINDOW_MS = 1000;
 
@@ -9,8 +9,8 @@ export class RateLimit {
 
   /**
    * @param limit how many are let through in a second
-   * @param tell is told how many were not, at most once a second
-   * @param after runs an action after so many milliseconds
+   * @param tell gets the number held back, at most once a second
+   * @param after runs an action after a number of milliseconds
    */
   constructor(
     readonly limit: number,
@@ -21,7 +21,7 @@ export class RateLimit {
   ) {}
 
   admits(): boolean {
-    // A second begins with the first of its kind, so that nothing runs where nothing happens.
+    // The second starts with the first event, so no timer runs while nothing happens.
     if (!this.#isOpen) {
       this.#isOpen = true;
       this.after(WINDOW_MS, () => this.close());

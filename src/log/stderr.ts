@@ -1,4 +1,4 @@
-/** What the operator sees, all of it on stderr and in one order: the lines of the start, and those of the decision log. */
+/** All output for the operator goes to stderr through one buffer, so start-up lines and decisions stay in order. */
 
 import { formatFields, logLine } from "./fields.ts";
 import { LineBuffer } from "./line-buffer.ts";
@@ -10,7 +10,7 @@ export const stderrLines = new LineBuffer(openOutlet(STDERR), (count) =>
   logLine("warn", formatFields({ event: "log-lines-dropped", count }), new Date()),
 );
 
-/** Writes one line of start-up, warning or fault to stderr, at once where it is taken. */
+/** Writes one line about the start, a warning or a fault to stderr, at once if stderr takes it. */
 export function announce(line: string): void {
   writeLine(`mur-roost: ${line}`);
 }

@@ -1,4 +1,4 @@
-/** What a log may show of a token, and how to tell that a text holds one. */
+/** What a log may show of a token, and how to detect a token in a text. */
 
 /** The first 16 hex digits of the SHA-256 of a token's text. */
 export function tokenId(token: string): string {
@@ -9,7 +9,7 @@ const TOKEN_START = /ms[ac]1\./i;
 /** How often a text is decoded: it may have been encoded more than once. */
 const MAX_DECODINGS = 4;
 
-/** Whether the text may hold a token: as it is, in other case, or percent-encoded in whole or in part. */
+/** Whether the text may contain a token: in any case, plain or percent-encoded, wholly or in part. */
 export function holdsToken(text: string): boolean {
   let decoded = text;
   for (let round = 0; decoded.includes("%") && round < MAX_DECODINGS; round++) {

@@ -1,9 +1,9 @@
 /**
- * Writing to a standard stream without ever holding up the event loop, whatever it leads to: a terminal that nobody
- * reads, a pipe that is full, a full disk, a reader that went away.
+ * Writes to a standard stream without ever blocking the event loop, whatever the stream is: a terminal that nobody reads,
+ * a full pipe, a full disk, a reader that went away.
  *
- * The stream's open file description is shared with other processes, so its flags are not ours to change. And asking
- * first does not help: `poll` calls a terminal writable that has room for one byte, and a longer write then waits.
+ * We must not make the stream non-blocking, because other processes share its open file description. And `poll` does not
+ * help: it reports a terminal with room for one byte as writable, and a longer write then blocks.
  */
 
 import { closeSync, constants, fstatSync, openSync, write, writeSync } from "node:fs";
@@ -11,32 +11,32 @@ import { constants as systemConstants } from "node:os";
 import { isSystemError } from "../os-error.ts";
 import { sendAtOnce } from "../sys/socket.ts";
 
-/** What became of one attempt to write. */
+/** The result of one attempt to write. */
 export type Attempt =
-  /** So many bytes were taken, counted from the first. */
+  /** The first `bytes` bytes were written. */
   | { readonly kind: "taken"; readonly bytes: number }
-  /** None now, and more later. */
+  /** Nothing was written now. A later attempt may succeed. */
   | { readonly kind: "full" }
-  /** None: the reader is gone, the disk is full, the descriptor is closed. */
+  /** Nothing was written: the reader is gone, the disk is full, the descriptor is closed. */
   | { readonly kind: "failed" };
 
 export interface Outlet {
-  /** The most that one attempt should be given. */
+  /** The most bytes to give one attempt. */
   readonly chunkBytes: number;
-  /** Takes some of the bytes. One attempt at a time: where it comes as a promise, that settles first. */
+  /** Writes some of the bytes. One attempt at a time: a promise must settle before the next call. */
   readonly write: (bytes: Uint8Array) => Attempt | Promise<Attempt>;
 }
 
-/** What a pipe takes whole or not at all (PIPE_BUF), so that the lines of several writers do not mix. */
+/** PIPE_BUF: a pipe takes this much whole or not at all, so the lines of several writers do not mix. */
 const PIPE_CHUNK_BYTES = process.platform === "darwin" ? 512 : 4096;
-/** A file takes what it is given; each write has its price, whatever its size. */
+/** A file takes any size. Each write has a fixed cost, so fewer and larger writes are cheaper. */
 const FILE_CHUNK_BYTES = 64 * 1024;
 
 const FULL: Attempt = { kind: "full" };
 const FAILED: Attempt = { kind: "failed" };
 const { EAGAIN, EINTR } = systemConstants.errno;
 
-/** The way to write to a descriptor that suits what it is. Looked at once: what it is does not change. */
+/** Chooses how to write to a descriptor, by what it is: a file, a socket or a stream. */
 export function openOutlet(fd: number): Outlet {
   const kind = kindOf(fd);
   switch (kind) {
@@ -68,7 +68,7 @@ function kindOf(fd: number): "file" | "socket" | "stream" {
     if (stat.isSocket()) return "socket";
     return stat.isFile() ? "file" : "stream";
   } catch {
-    // A closed descriptor: each write says so.
+    // A closed descriptor: each write will fail and report it.
     return "file";
   }
 }
@@ -76,8 +76,8 @@ function kindOf(fd: number): "file" | "socket" | "stream" {
 const { O_APPEND, O_NOCTTY, O_NONBLOCK, O_WRONLY } = constants;
 
 /**
- * Opens what the descriptor holds once more, for this process alone and never waiting. Linux. `undefined` where that is
- * not allowed: a terminal or a pipe of another user's, as after `su`.
+ * Opens the descriptor's file again, non-blocking and for this process alone. Linux only. `undefined` if that is not
+ * allowed: the terminal or pipe belongs to another user, as after `su`.
  */
 function reopen(fd: number): number | undefined {
   if (process.platform !== "linux") return undefined;
@@ -113,9 +113,9 @@ function sendTo(fd: number, bytes: Uint8Array): Attempt | undefined {
   return sent < 0 ? numbered(-sent) : { kind: "taken", bytes: sent };
 }
 
-/** The last way: a thread of the runtime's own waits in the write, and nobody else does. */
+/** The last resort: a thread of the runtime blocks in the write, and the event loop goes on. */
 function writeOnThread(fd: number, bytes: Uint8Array): Promise<Attempt> {
-  // A copy: whoever calls may use the room again for what comes next.
+  // A copy, because the caller may reuse its buffer meanwhile.
   const chunk = Buffer.from(bytes.subarray(0, PIPE_CHUNK_BYTES));
   return new Promise((resolve) => {
     write(fd, chunk, 0, chunk.length, null, (error, written) => {

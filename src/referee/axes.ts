@@ -1,8 +1,8 @@
 /**
- * The spawn envelope: twelve axes as one table, in the order they are asked.
+ * The spawn envelope: twelve axes as one table, in the order they are checked.
  *
  * Spawn envelope: "refuses the request when the child would hold more capability than its parent on any axis". The
- * first axis exceeded is the refusal a caller hears; an operator's log may name them all.
+ * caller is told the first exceeded axis; the log may name them all.
  */
 
 import { CONTAINMENT_CLASSES } from "../registry/containment.ts";
@@ -14,21 +14,21 @@ import { type NetworkRules, parseNetworkRule } from "./network-rule.ts";
 export interface Excess {
   /** The manifest key, `capabilities.network.allow`. */
   readonly key: string;
-  /** The declaration that exceeds: the first one in the child's order. */
+  /** The first declaration, in the child's order, that its parent does not cover. */
   readonly entry: string;
-  /** The whole refusal. */
+  /** The whole refusal message. */
   readonly error: string;
 }
 
-/** One of the twelve questions. A child exceeds its parent where the parent does not cover one of its declarations. */
+/** One of the twelve axes. A child exceeds its parent if the parent does not cover one of its declarations. */
 export interface Axis {
   readonly key: string;
-  /** How it is written in a manifest; a new kind does not compile until everybody who words an axis knows it. */
+  /** How it is written in a manifest. Code that words an axis does not compile until it handles a new kind. */
   readonly kind: "list" | "flag" | "scope" | "floor";
-  /** What one side declares, in its order. No filesystem scope is the empty text: it reaches the whole workdir. */
+  /** What one side declares, in its order. An empty text means no filesystem scope: the whole workdir. */
   readonly declares: (held: Envelope) => readonly string[];
   readonly covers: (parent: Envelope, entry: string) => boolean;
-  /** The refusal without its key, where it is not in the words that most axes share. */
+  /** The refusal without its key, if it differs from the wording that most axes share. */
   readonly says?: (entry: string, parent: Envelope) => string;
 }
 
@@ -64,8 +64,8 @@ export const AXES: readonly Axis[] = [
 ];
 
 /**
- * Every axis on which the child exceeds its parent, in the order they are asked; empty where it is within. Each entry is
- * a place where the work may pause: a manifest may hold some eighty thousand of them.
+ * Every axis on which the child exceeds its parent, in the order they are checked; empty if it exceeds none. The work may
+ * pause at each entry, because a manifest may hold some eighty thousand of them.
  */
 export function* excesses(parent: Envelope, child: Envelope): Generator<void, readonly Excess[]> {
   const found: Excess[] = [];
@@ -80,7 +80,7 @@ export function* excesses(parent: Envelope, child: Envelope): Generator<void, re
   return found;
 }
 
-/** What a caller hears of one declaration that its parent does not cover. */
+/** The refusal message for one declaration that the parent does not cover. */
 export function refusal({ key, says }: Axis, entry: string, parent: Envelope): string {
   const said =
     says?.(entry, parent) ?? `the child declares '${entry}', which its parent does not hold — ${HELD}`;

@@ -1,5 +1,5 @@
 /**
- * The three bounds on delegation, asked in this order: depth, because it is permanent for the asking session; the
+ * The three bounds on delegation, checked in this order: depth, because it is permanent for the asking session; the
  * machine ceiling, whose answer does not depend on who is asking; concurrency, which is about one formation alone.
  */
 
@@ -10,7 +10,7 @@ export interface Limits {
   readonly maxConcurrent: number;
 }
 
-/** What holds where the operator says nothing; the machine ceiling depends on the host. */
+/** The defaults. The default machine ceiling depends on the host. */
 export const DEFAULT_LIMITS = { maxDepth: 3, maxConcurrent: 4 } as const;
 
 /** Start the daemon: "multiplies the host's core count by 8 and clamps the result to between 16 and 256". */
@@ -20,7 +20,7 @@ export function defaultCeiling(cores: number): number {
 
 /** What the daemon's own records say at the moment of a `POST /spawn`. */
 export interface Standing {
-  /** Levels that may still hang below the asking session. */
+  /** Levels of delegation still available below the asking session. */
   readonly depthRemaining: number;
   /** Capsules live on the host, across every formation. */
   readonly liveCapsules: number;
@@ -30,13 +30,13 @@ export interface Standing {
 
 export type Bound = "depth" | "machine-ceiling" | "concurrency";
 
-/** The first bound that has been reached, or `undefined` where one more child fits. */
+/** The first bound that has been reached, or `undefined` if one more child fits. */
 export function boundReached(limits: Limits, standing: Standing): Bound | undefined {
   if (standing.depthRemaining <= 0) return "depth";
   return slotBoundReached(limits, standing);
 }
 
-/** The two bounds that other requests move, asked once more in the step that takes the slot. */
+/** The two bounds that other requests can change: checked again in the step that takes the slot. */
 export function slotBoundReached(
   limits: Limits,
   standing: Pick<Standing, "liveCapsules" | "liveChildren">,

@@ -1,11 +1,11 @@
-/** What a capsule holds: its manifest lowered into the form that the axes compare. */
+/** What a capsule holds: its manifest in the form that the axes compare. */
 
 import type { Containment } from "../registry/containment.ts";
 import type { Manifest } from "../registry/manifest.ts";
 import { InstallPatterns } from "./install-pattern.ts";
 import { NetworkRules } from "./network-rule.ts";
 
-/** Entries as the manifest declares them, in its order and each once, beside the index that answers for a parent's. */
+/** A manifest's entries, in its order and each once, and an index of what a parent with these entries covers. */
 export interface Declared<Index> {
   readonly entries: readonly string[];
   readonly index: Index;
@@ -22,14 +22,14 @@ export interface Envelope {
   /** `undefined`: the whole workdir. */
   readonly filesystemScope: string | undefined;
   readonly workdirExec: boolean;
-  /** In alphabetical order: stores come from many artifacts, and have no order of their own. */
+  /** Sorted, because stores come from many artifacts and are not one list in the manifest. */
   readonly stateStores: Declared<ReadonlySet<string>>;
   readonly installSkill: Declared<InstallPatterns>;
   readonly installTool: Declared<InstallPatterns>;
   readonly containment: Containment;
 }
 
-/** Lowers a manifest. Each entry is a place where the work may pause: a manifest may hold some eighty thousand of them. */
+/** Converts a manifest. The work may pause at each entry, because a manifest may hold some eighty thousand of them. */
 export function* lowerManifest(manifest: Manifest): Generator<void, Envelope> {
   return {
     networkAllow: yield* indexed(manifest.networkAllow, new NetworkRules()),
@@ -40,7 +40,7 @@ export function* lowerManifest(manifest: Manifest): Generator<void, Envelope> {
     envAllow: yield* distinct(manifest.envAllow),
     filesystemScope: manifest.filesystemScope,
     workdirExec: manifest.workdirExec,
-    // An artifact that opens a store takes some forty bytes: there are few enough to be sorted at once.
+    // Each store takes some forty bytes of the manifest, so there are few enough to sort in one go.
     stateStores: yield* distinct([...manifest.stateStores].sort()),
     installSkill: yield* indexed(manifest.installSkill, new InstallPatterns()),
     installTool: yield* indexed(manifest.installTool, new InstallPatterns()),
@@ -48,7 +48,7 @@ export function* lowerManifest(manifest: Manifest): Generator<void, Envelope> {
   };
 }
 
-/** Equal entries once, in the order in which they first stand. */
+/** Each distinct entry once, in order of first appearance. */
 function* distinct(entries: readonly string[]): Generator<void, Declared<ReadonlySet<string>>> {
   const index = new Set<string>();
   for (const entry of entries) {

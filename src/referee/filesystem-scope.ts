@@ -1,6 +1,6 @@
 /** Filesystem scopes: directories below the workdir, compared by path components. */
 
-/** The components of a scope below the workdir, or `undefined` where it is absolute or climbs out of it. */
+/** The components of a scope below the workdir, or `undefined` if it is absolute or climbs out of it. */
 export function parseScope(scope: string): readonly string[] | undefined {
   if (scope.startsWith("/")) return undefined;
   const components: string[] = [];
@@ -13,8 +13,8 @@ export function parseScope(scope: string): readonly string[] | undefined {
 }
 
 /**
- * Whether a parent's scope covers a child's: equal to it or beneath it. A parent without one holds the whole workdir and
- * does not look at the child's; a child without one would reach what no declared scope covers.
+ * Whether a parent's scope covers a child's: the child's must be equal or beneath. A parent without a scope holds the
+ * whole workdir, so it covers every child. A child without one would reach the whole workdir, which no scope covers.
  */
 export function scopeCovers(parent: string | undefined, child: string | undefined): boolean {
   if (parent === undefined) return true;

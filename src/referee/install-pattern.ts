@@ -1,8 +1,8 @@
 /**
  * Install patterns: an exact name, or a prefix followed by `*`.
  *
- * `p*` covers every name that begins with `p` and every pattern whose text before its star does; `*` alone is the empty
- * prefix. An exact name covers itself only.
+ * `p*` covers every name and every pattern that begins with `p`; in `*` alone, `p` is empty. An exact name covers itself
+ * only.
  */
 
 const PATTERN = /^(?:[a-z0-9/-]+\*?|\*)$/;
@@ -29,8 +29,8 @@ export class InstallPatterns {
   covers(pattern: string): boolean {
     if (!PATTERN.test(pattern)) return false;
     if (this.#names.has(pattern)) return true;
-    // By the lengths of this text: a parent may hold hundreds of others, asked for each of a child's entries. A star that
-    // ends it is in no prefix.
+    // Loops over this text's lengths: a parent may have hundreds of others, and this runs for each of a child's entries.
+    // The star at the end of a pattern is in no prefix.
     for (let length = 0; length <= pattern.length; length++) {
       if (this.#lengths.has(length) && this.#prefixes.has(pattern.slice(0, length))) return true;
     }

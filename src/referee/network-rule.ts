@@ -16,9 +16,9 @@ const ENTRY = /^(?:([a-z]+):\/\/)?(\[[^\]]*\]|[^\s:/?#@\\[\]]+)(?::([0-9]+))?\/?
 const READABLE_HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/;
 const DEFAULT_PORTS = { http: 80, https: 443 } as const;
 
-/** The entry as a rule, or `undefined` where it is unreadable: then it is never covered, and covers nothing. */
+/** The entry as a rule, or `undefined` if it is unreadable: then it is never covered, and covers nothing. */
 export function parseNetworkRule(entry: string): NetworkRule | undefined {
-  // White space at an edge to JavaScript, and to no other reader.
+  // JavaScript trims U+FEFF as white space, but the launcher does not.
   if (entry.includes("\ufeff")) return undefined;
   const [, prefix, authority, digits] = ENTRY.exec(entry.trim()) ?? [];
   if (authority === undefined) return undefined;
@@ -26,19 +26,19 @@ export function parseNetworkRule(entry: string): NetworkRule | undefined {
   if (scheme !== undefined && scheme !== "http" && scheme !== "https") return undefined;
   const host = parseHost(authority);
   if (host === undefined) return undefined;
-  // The port is taken from the text: the URL standard drops one that is its scheme's own.
+  // The port is taken from the text, because URL parsing drops a scheme's default port.
   const written = digits === undefined ? undefined : Number(digits);
   if (written !== undefined && written > 65535) return undefined;
   return { scheme, host, port: written ?? (scheme && DEFAULT_PORTS[scheme]) };
 }
 
-/** The host as the URL standard has it: lower case, punycode, numeric forms resolved. */
+/** The host as the URL standard writes it: lower case, punycode, numeric forms resolved. */
 function parseHost(authority: string): string | undefined {
   const url = URL.parse(`http://${authority}/`);
   return url && READABLE_HOST.test(url.hostname) ? url.hostname : undefined;
 }
 
-/** A parent's entries, indexed so that a question costs the same however many there are. */
+/** A parent's entries, indexed so that a lookup costs the same however many there are. */
 export class NetworkRules {
   readonly #keys = new Set<string>();
 

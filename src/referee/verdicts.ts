@@ -1,4 +1,4 @@
-/** Verdicts that were reached before: neither envelope ever changes, so each pair of them is compared once. */
+/** Remembers verdicts: envelopes never change, so each pair is compared once. */
 
 import { inSlices } from "../slices.ts";
 import { type Excess, excesses } from "./axes.ts";
@@ -6,13 +6,13 @@ import type { Envelope } from "./envelope.ts";
 
 type Verdict = readonly Excess[];
 
-/** By parent, then by child; forgotten with either. A promise is a comparison that is still going on. */
+/** By parent, then by child; dropped when either envelope is. A promise is a comparison still in progress. */
 const verdicts = new WeakMap<Envelope, WeakMap<Envelope, Verdict | Promise<Verdict>>>();
 
 /**
- * The same as `excesses`, compared at the first asking only, and in slices.
+ * The same as `excesses`, but compared only once, and in slices.
  *
- * @returns a promise only where the two take longer to compare than one slice, and have not been compared before
+ * @returns a promise only if the pair is new and takes longer than one slice to compare
  */
 export function knownExcesses(parent: Envelope, child: Envelope): Verdict | Promise<Verdict> {
   let ofParent = verdicts.get(parent);

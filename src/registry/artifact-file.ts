@@ -1,4 +1,4 @@
-/** A `.mur.zip` on disk: the hash of its bytes, and the manifest that stands in those very bytes. */
+/** Reads a `.mur.zip` on disk: the hash of its bytes, and the manifest in those same bytes. */
 
 import { fstatSync } from "node:fs";
 import { describeOsError } from "../os-error.ts";
@@ -10,17 +10,17 @@ import { ArchiveFault } from "./zip/archive-fault.ts";
 
 export const MAX_ARTIFACT_BYTES = 512 * 1024 * 1024;
 
-/** What one reading of an artifact yielded. */
+/** The result of reading an artifact once. */
 export type ArtifactReading =
   | { readonly kind: "read"; readonly sha256: Sha256; readonly manifestText: Uint8Array }
-  /** The bytes are known, and they are no archive with one manifest in it. `fault` quotes nothing of them. */
+  /** The bytes were read, but are not an archive with one manifest. `fault` quotes nothing of them. */
   | { readonly kind: "not-an-archive"; readonly sha256: Sha256; readonly fault: string }
-  /** The file is none that is read. `fault` names the path. */
+  /** The file is not one that is read, such as a directory. `fault` names the path. */
   | { readonly kind: "unreadable"; readonly fault: string }
-  /** The host could not read it now (no descriptor was free, say), or it changed meanwhile: the next try may. */
+  /** The host could not read it now (no free descriptor, say), or it changed meanwhile: the next try may work. */
   | { readonly kind: "failed"; readonly fault: string };
 
-/** Reads the artifact at `path`; a symbolic link is followed, a FIFO is not waited for. Pauses where others may run. */
+/** Reads the artifact at `path`; it follows a symbolic link, and does not block on a FIFO. Pauses where others may run. */
 export function* readArtifactFile(
   path: string,
   descriptors: SpareDescriptors,

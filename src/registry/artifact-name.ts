@@ -1,7 +1,7 @@
 /**
  * Coordinates of an artifact: a full name, `<scope>/<name>`, and a version.
  *
- * Both are parsed once, where a request or a flag comes in; a branded value has passed and is not looked at again.
+ * Both are parsed once, where a request or a flag comes in. A branded value is not checked again.
  */
 
 /** A capsule's full name, `<scope>/<name>`, each part 1 to 100 characters of `a-z 0-9 -`, no `-` at either end. */
@@ -13,7 +13,7 @@ export type ArtifactVersion = string & { readonly __brand: "ArtifactVersion" };
 /** Lowercase hex SHA-256 of an artifact's bytes, 64 characters. */
 export type Sha256 = string & { readonly __brand: "Sha256" };
 
-/** What a request names and the registry resolves. */
+/** Names one artifact: a request gives them, the registry resolves them. */
 export interface Coordinates {
   readonly name: ArtifactName;
   readonly version: ArtifactVersion;
@@ -29,7 +29,7 @@ export function parseArtifactName(text: string): ArtifactName | undefined {
   return FULL_NAME.test(text) ? (text as ArtifactName) : undefined;
 }
 
-/** The text as a version, or `undefined` where it could name anything but one directory entry. */
+/** The text as a version, or `undefined` if it could name anything but one directory entry. */
 export function parseArtifactVersion(text: string): ArtifactVersion | undefined {
   return VERSION.test(text) && text.isWellFormed() ? (text as ArtifactVersion) : undefined;
 }

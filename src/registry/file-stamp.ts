@@ -1,11 +1,11 @@
 /**
- * What the file system says of a path, kept to be asked again: device, inode, size, and the modification and change
- * times in nanoseconds. Two equal stamps mean that the file was not replaced and not written to in between.
+ * What the file system says about a path, kept for comparison: device, inode, size, and the modification and change times
+ * in nanoseconds. Two equal stamps mean that the file was not replaced and not written to in between.
  */
 
 import { statSync } from "node:fs";
 
-/** A path, and what stood there; no stamp where nothing did. */
+/** A path, and the stamp of the file there; no stamp if there is none. */
 export interface Sighting {
   readonly path: string;
   readonly stamp: Stamp | undefined;
@@ -20,23 +20,23 @@ export interface Stamp {
   readonly ctimeNs: bigint;
 }
 
-/** A file that changed less than this ago could change again within the same time stamp. */
+/** A file that changed less than this ago could change again and keep the same time stamp. */
 const SETTLED_AFTER_MS = 20;
-/** The same on file systems that count whole seconds, or every second one. */
+/** The same on file systems that count in steps of one or two seconds. */
 const SETTLED_AFTER_COARSE_MS = 2000 + SETTLED_AFTER_MS;
-/** A change that lies further ahead is of a clock that was set back since: the next one will carry another time. */
+/** A change further in the future than this means that the clock was set back: the next change gets another time. */
 const CLOCK_SET_BACK_MS = 1000;
 
 /**
- * Looks at a path; a link is followed.
+ * Looks at a path. Follows links.
  *
- * @throws the file system's error, but for "there is nothing"
+ * @throws the file system's error, unless nothing is there
  */
 export function sight(path: string): Sighting {
   return { path, stamp: statSync(path, { bigint: true, throwIfNoEntry: false }) };
 }
 
-/** Whether every path still is as it was seen. */
+/** Whether every path still has the stamp that was seen. */
 export function isUnchanged(seen: readonly Sighting[]): boolean {
   return seen.every(isLike);
 }
@@ -59,7 +59,7 @@ function isLike({ path, stamp }: Sighting): boolean {
 }
 
 /**
- * Whether none of these files had changed so recently that a second change could carry the same time.
+ * Whether all these changes are old enough that another change would get another time.
  *
  * @param seenAt unix milliseconds, read before they were looked at
  */
@@ -71,7 +71,7 @@ export function isSettled(seen: readonly Sighting[], seenAt: number): boolean {
   });
 }
 
-/** Whether its times look as they do on a file system that keeps no fractions of a second. */
+/** Whether its times look like those of a file system that keeps no fractions of a second. */
 function isCoarse({ ctimeNs, mtimeNs }: Stamp): boolean {
   return ctimeNs % 1_000_000_000n === 0n && mtimeNs % 1_000_000_000n === 0n;
 }

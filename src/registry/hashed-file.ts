@@ -1,9 +1,9 @@
 /**
- * A file that is read once from its start to its end, and hashed as it is read.
+ * A file that is read once from start to end, and hashed as it is read.
  *
- * Whatever a reader takes from it has gone into the hash. What it was shown ahead of that is kept, and compared with the
- * bytes that go into the hash when their turn comes. So what was read and what was hashed are the same bytes by
- * construction, whoever writes to the file meanwhile; and no file is ever held in memory whole.
+ * Every byte that a reader takes goes into the hash. Bytes that a reader peeks at earlier are kept, and compared with the
+ * hashed bytes when the reading gets there. So the bytes read are always the bytes hashed, even if someone writes to the
+ * file meanwhile. The file is never held in memory as a whole.
  */
 
 import { readSync } from "node:fs";
@@ -11,10 +11,10 @@ import type { Sha256 } from "./artifact-name.ts";
 import type { ArchiveBytes } from "./zip/archive-bytes.ts";
 import { ArchiveFault } from "./zip/archive-fault.ts";
 
-/** What is read and hashed between two pauses; a fraction of a millisecond. */
+/** How much is read and hashed between two pauses; it takes a fraction of a millisecond. */
 const WINDOW_BYTES = 128 * 1024;
 
-/** Other bytes went into the hash than were shown before, or the file became shorter. */
+/** The hashed bytes differ from the peeked ones, or the file became shorter. */
 export class FileChanged extends Error {}
 
 interface Shown {
@@ -77,7 +77,7 @@ export class HashedFile implements ArchiveBytes {
     return taken;
   }
 
-  /** Reads to the end; the hash of all bytes. */
+  /** Reads to the end, and returns the hash of all bytes. */
   *finish(): Generator<void, Sha256> {
     yield* this.skipTo(this.size);
     return this.#hasher.digest("hex") as Sha256;

@@ -1,35 +1,35 @@
 /**
  * Who may have artifacts read, and how many at once.
  *
- * Anybody who reaches the port may name an artifact that has to be read before the answer is known. So callers go in
- * three lanes, and none of them waits behind another's readings, or loses what it had read to them.
+ * Anyone who reaches the port may name an artifact, and it must be read before it can be refused. So there are three
+ * lanes of callers. Each has its own queue and its own memory, so one lane cannot delay another or push out its results.
  */
 
 import type { MemoryLimits } from "./memory.ts";
 
-/** Who asks: with a token that verifies; without an approval, by a name in `--spawn-allow`; anybody else. */
+/** The kind of caller: its token verifies; it has no approval but a name in `--spawn-allow`; any other. */
 export type Asker = "verified" | "listed" | "other";
 
-/** The three, whoever goes first before the others. */
+/** The three, in order of priority. */
 export const ASKERS = ["verified", "listed", "other"] as const satisfies readonly Asker[];
 
 interface LaneLimits {
-  /** Readings at once, and readings that begin in one turn of the event loop. */
+  /** The most readings at once, and the most that begin in one turn of the event loop. */
   readonly atOnce: number;
-  /** Readings that wait. */
+  /** The most readings that wait. */
   readonly waiting: number;
 }
 
 const MIB = 1024 * 1024;
 
-/** The memory of all three takes 190 MB, if every manifest is as large as one may be and made to take much. */
+/** The memories of all three take at most 190 MB, with the largest manifests made to need as much memory as possible. */
 export const LANES: Readonly<Record<Asker, LaneLimits & MemoryLimits>> = {
   verified: { atOnce: 4, waiting: Number.POSITIVE_INFINITY, kept: 256, keptBytes: 2 * MIB },
   listed: { atOnce: 1, waiting: 16, kept: 64, keptBytes: MIB },
   other: { atOnce: 1, waiting: 16, kept: 16, keptBytes: MIB },
 };
 
-/** How many artifacts are read at once at the most. */
+/** The most artifacts that are read at once. */
 export const READINGS_AT_ONCE = ASKERS.reduce((sum, asker) => sum + LANES[asker].atOnce, 0);
 
 /** The readings of one kind of caller. */
@@ -43,7 +43,7 @@ export class Lane {
     this.#limits = limits;
   }
 
-  /** Runs a reading, now or when its turn comes; `undefined` where too many wait already. */
+  /** Runs a reading, now or when its turn comes; `undefined` if too many wait already. */
   run<T>(reading: () => Promise<T>): Promise<T> | undefined {
     if (this.#isFree()) {
       this.#begin();
@@ -60,7 +60,7 @@ export class Lane {
 
   #begin(): void {
     this.#running++;
-    // A reading may be done at once; a crowd of them must not be.
+    // One reading may start at once; a crowd of them must not.
     if (this.#begun++ === 0) {
       setImmediate(() => {
         this.#begun = 0;

@@ -1,16 +1,16 @@
-/** The texts of a manifest, as strings: how long they are, what they keep in memory, and where readers trim them alike. */
+/** Texts of a manifest as strings: their length, their memory, and whether all readers trim them the same way. */
 
-/** The longest entry of a list of texts, in bytes of UTF-8: each of them is compared with others. */
+/** The longest entry of a list of texts, in bytes of UTF-8. It is limited because entries are compared with each other. */
 export const MAX_ENTRY_BYTES = 4096;
 
-/** The text in memory of its own: a part of a string keeps the whole string, here the file, for as long as it is kept. */
+/** A copy of the text. A part of a string keeps the whole string in memory, here the whole file. */
 export function ownText(text: string): string {
   return Buffer.from(text).toString();
 }
 
 /**
- * Whether the launcher would trim the text to another one. To JavaScript U+FEFF is white space and U+0085 is none; to
- * Unicode, and so to Rust, it is the other way round. Written as an escape, either may stand in a text.
+ * Whether the launcher would trim the text differently. In JavaScript U+FEFF is white space and U+0085 is not; in Unicode,
+ * and so in Rust, it is the other way round. A text may contain either one as an escape.
  */
 export function isTrimmedOtherwise(text: string, trimmed: string): boolean {
   const start = text.length - text.trimStart().length;
@@ -19,6 +19,6 @@ export function isTrimmedOtherwise(text: string, trimmed: string): boolean {
 }
 
 export function isOverlong(text: string): boolean {
-  // Three bytes are the most that one of a string's units takes.
+  // A character of a string takes at most three bytes. Multiplying first saves most measurements.
   return text.length * 3 > MAX_ENTRY_BYTES && Buffer.byteLength(text) > MAX_ENTRY_BYTES;
 }

@@ -1,7 +1,7 @@
 /**
- * What a referee needs of `murmur.yaml`: the name and every declaration that an envelope axis compares.
+ * What the referee needs from `murmur.yaml`: the name and every declaration that an envelope axis compares.
  *
- * Nothing is looked up and nothing is expanded: `${VAR}` is text, and the environment is never read.
+ * Nothing is expanded: `${VAR}` is plain text, and the environment is never read.
  */
 
 import { atOnce, inSlices } from "../slices.ts";
@@ -23,7 +23,7 @@ export interface Manifest {
   /** `undefined`: the whole workdir. */
   readonly filesystemScope: string | undefined;
   readonly workdirExec: boolean;
-  /** Stores that its artifacts open, a bare `state:` already named after the manifest. */
+  /** Stores that its artifacts open. A bare `state:` already has the manifest's name here. */
   readonly stateStores: readonly string[];
   readonly installSkill: readonly string[];
   readonly installTool: readonly string[];
@@ -62,7 +62,7 @@ function* readingInSteps(source: string): Generator<void, ManifestReading> {
 }
 
 /**
- * Reads `source` as a mapping and hands it to `decode`, whose faults come back as a sentence. For decoders of other
+ * Reads `source` as a mapping and passes it to `decode`. Faults are returned as a sentence. For decoders of other
  * keys of the same file.
  */
 export function decodeManifest<T extends object>(
@@ -80,7 +80,7 @@ export function decodeManifest<T extends object>(
 
 const NO_MAPPING = { ok: false, fault: "the manifest must be a mapping" } as const;
 
-/** @throws what the engine throws where memory or stack runs out: that is the host's failure, and none of the text */
+/** @throws the engine's error if memory or stack runs out: then the host fails, and not the text */
 function faultOf(error: unknown): { readonly ok: false; readonly fault: string } {
   if (error instanceof RangeError) throw error;
   return { ok: false, fault: error instanceof Error ? error.message : "it could not be read" };
@@ -141,8 +141,8 @@ const BOOLEANS = new Map([
 ]);
 
 /**
- * One mapping of the manifest and where it stands. Each reader gives a key the type it wants; a value of another
- * type is an error that names the key.
+ * One mapping of the manifest, and its path. Each method reads a key as one type; a value of another type is an error
+ * that names the key.
  */
 export class Block {
   constructor(
@@ -154,12 +154,12 @@ export class Block {
     return this.where === "" ? key : `${this.where}.${key}`;
   }
 
-  /** Whether the key is there with a value: `state: {}` is, `state:` and `state: null` are not. */
+  /** Whether the key has a value: `state: {}` is, `state:` and `state: null` are not. */
   declares(key: string): boolean {
     return !isAbsent(this.tree.entries.get(key));
   }
 
-  /** The mapping under `key`; an empty one where it is absent. */
+  /** The mapping under `key`; an empty one if the key is absent. */
   block(key: string): Block {
     const value = this.tree.entries.get(key);
     if (value === undefined || isAbsent(value)) return new Block(this.path(key), NO_ENTRIES);
@@ -176,12 +176,12 @@ export class Block {
     }
   }
 
-  /** The list of texts under `key`, each as it is written and none over `MAX_ENTRY_BYTES`. */
+  /** The list of texts under `key`, as written, each at most `MAX_ENTRY_BYTES` long. */
   texts(key: string): string[] {
     return atOnce(this.textsInSteps(key));
   }
 
-  /** The same, with a place to pause after every few entries. */
+  /** The same, with a pause after every few entries. */
   *textsInSteps(key: string): Generator<void, string[]> {
     const texts: string[] = [];
     for (const item of this.#list(key)) {
@@ -195,7 +195,7 @@ export class Block {
     return texts;
   }
 
-  /** A text that must be there and not be blank. */
+  /** A text that must be present and not blank. */
   requiredText(key: string): string {
     const value = this.tree.entries.get(key);
     if (value === undefined) throw new Error(`${this.path(key)}: is required`);
@@ -204,7 +204,7 @@ export class Block {
     return ownText(value.text);
   }
 
-  /** An optional text without the white space around it; blank is absent. */
+  /** An optional text, trimmed; a blank one counts as absent. */
   trimmedText(key: string): string | undefined {
     const value = this.tree.entries.get(key);
     if (value === undefined || isAbsent(value)) return undefined;
@@ -216,7 +216,7 @@ export class Block {
     return ownText(text) || undefined;
   }
 
-  /** `true` or `false`, written plain; `false` where the key is absent. */
+  /** `true` or `false`, unquoted; `false` if the key is absent. */
   boolean(key: string): boolean {
     const value = this.tree.entries.get(key);
     if (value === undefined) return false;
@@ -225,7 +225,7 @@ export class Block {
     return meant;
   }
 
-  /** A list is empty where nothing is written after its key; `null` is something, and no list. */
+  /** A list is empty if nothing is written after its key. `null` is a value, and not a list. */
   #list(key: string): readonly YamlTree[] {
     const value = this.tree.entries.get(key);
     if (value === undefined || (value.kind === "text" && value.plain && value.text === "")) return [];

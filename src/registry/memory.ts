@@ -1,21 +1,21 @@
 /**
- * What a registry remembers for one kind of caller: so many artifacts, of so many bytes of manifests, those that were asked
- * for last. What is made of a manifest takes up to fifty times the memory of its text, so a number alone is no bound.
+ * What a registry remembers for one kind of caller: the most recently used artifacts, limited in number and in bytes of
+ * manifests. A manifest takes up to fifty times as much memory as its text, so limiting the number is not enough.
  */
 
 import type { Sighting } from "./file-stamp.ts";
 
-/** What is known of a coordinate as long as its files stand as they were seen. */
+/** What is known about a coordinate. Valid as long as its files do not change. */
 export type Entry<Resolution> = { readonly seen: readonly Sighting[] } & (
   | { readonly state: "being read"; readonly result: Promise<Resolution> }
-  /** `bytes`: those of the manifest that the resolution was made of, 0 where nothing of it is held. */
+  /** `bytes`: the size of the manifest that the resolution was made from; 0 if nothing of it is kept. */
   | { readonly state: "known"; readonly resolution: Resolution; readonly bytes: number }
 );
 
 export interface MemoryLimits {
-  /** Artifacts remembered; the one that was asked for longest ago goes first. */
+  /** The most artifacts remembered. The least recently used one is dropped first. */
   readonly kept: number;
-  /** Bytes of their manifests, taken together. */
+  /** The most bytes that their manifests may have together. */
   readonly keptBytes: number;
 }
 
@@ -32,7 +32,7 @@ export class Memory<Resolution> {
     return this.#entries.get(key);
   }
 
-  /** Keeps it as the one asked for last. */
+  /** Keeps the entry, as the most recently used one. */
   keep(key: string, entry: Entry<Resolution>): void {
     this.#drop(key);
     this.#entries.set(key, entry);
@@ -43,7 +43,7 @@ export class Memory<Resolution> {
     }
   }
 
-  /** Forgets the entry, unless another has taken its place. */
+  /** Forgets the entry, unless another has replaced it. */
   forget(key: string, entry: Entry<Resolution>): void {
     if (this.#entries.get(key) === entry) this.#drop(key);
   }

@@ -1,12 +1,13 @@
 /**
- * A question that many may ask in one turn of the event loop, answered by one look at its end: nobody is answered by a look
- * that is older than the question.
+ * Answers a question that many ask in one turn of the event loop by one look at the end of that turn. The look comes after
+ * all these questions, so each request sees the registry as it is when it arrives, or later.
  *
- * Whoever asks alone is answered at once: a client that has closed its sending side never hears what comes a turn later.
+ * A single asker is answered at once, because a client that has closed its sending side never gets an answer that comes a
+ * turn later.
  */
 export class OnceATurn<Answer> {
   readonly #asked = new Map<string, Turn<Answer>>();
-  /** What more than one asked in the last turn: more than one will in this. */
+  /** Questions asked more than once in the last turn. They are expected again in this one. */
   #crowded: ReadonlySet<string> = new Set();
 
   ask(question: string, look: () => Answer | Promise<Answer>): Answer | Promise<Answer> {
@@ -34,6 +35,6 @@ export class OnceATurn<Answer> {
 
 interface Turn<Answer> {
   count: number;
-  /** The answer that is shared, once there is more than one to hear it. */
+  /** The shared answer, once more than one has asked. */
   due: Promise<Answer> | undefined;
 }

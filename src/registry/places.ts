@@ -1,17 +1,17 @@
-/** Where an artifact lies in the registry's directory: the pair of files that its coordinates stand for. */
+/** Finds an artifact in the registry's directory: the pair of files for its coordinates. */
 
 import { join } from "node:path";
 import { describeOsError, isSystemError } from "../os-error.ts";
 import { bareName, type Coordinates } from "./artifact-name.ts";
 import { type Sighting, sight } from "./file-stamp.ts";
 
-/** The files that a coordinate stands for, and what was looked at to find them. */
+/** The files for a coordinate, and every path that was checked to find them. */
 export interface Place {
   readonly zip: string;
   readonly sidecar: string;
-  /** Every path that was asked about, absent ones too, with what the file system said. */
+  /** Every path that was checked, missing ones too, with its stamp. */
   readonly seen: readonly Sighting[];
-  /** Unix milliseconds, before the first of them was. */
+  /** Unix milliseconds, read before the first check. */
   readonly seenAt: number;
 }
 
@@ -22,7 +22,7 @@ export interface RegistryDirectory {
   readonly now: () => number;
 }
 
-/** The pair for this platform where both of it are there, else the pair for any; the fault names the path. */
+/** The pair for this platform if both files exist, else the pair for any platform. `fault` names the path. */
 export function locate(
   { name, version }: Coordinates,
   registry: RegistryDirectory,
@@ -34,7 +34,7 @@ export function locate(
     for (const candidate of [`${base}-${registry.platform}`, base]) {
       const zip = `${candidate}.mur.zip`;
       const sidecar = `${candidate}.sha256`;
-      // The pair that is chosen must be whole.
+      // Both files of the pair must exist.
       const isWhole = [zip, sidecar].every((path) => {
         const sighting = sight(path);
         seen.push(sighting);

@@ -1,8 +1,8 @@
 /**
- * The artifact registry on disk: coordinates in, the artifact that is there now out.
+ * The artifact registry on disk: resolves coordinates to the artifact that is there now.
  *
- * Most requests name an artifact that has not changed. What was read is kept under everything `stat` tells of the files
- * it came from, and those are asked anew at each request: a replaced file is noticed by the next one.
+ * Most requests name an artifact that has not changed, so results are remembered. Each request compares the files' `stat`
+ * with the remembered one: a replaced file is noticed by the next request.
  */
 
 import { inSlices } from "../slices.ts";
@@ -18,13 +18,13 @@ import { platformName } from "./platform.ts";
 import { readSidecar } from "./sidecar.ts";
 import { SpareDescriptors } from "./spare-descriptors.ts";
 
-/** An artifact as it was resolved. `held` is what the caller made of its manifest, once per reading. */
+/** A resolved artifact. `held` is what `lower` made of its manifest, once per reading. */
 export interface Artifact<Held> {
   readonly sha256: Sha256;
   readonly held: Held;
 }
 
-/** `message` is a whole sentence for the caller: it names the coordinate and, for input and output, path and OS error. */
+/** `message` is a whole sentence for the caller. It names the coordinate and, for a file error, path and OS error. */
 export type Resolution<Held> =
   | { readonly ok: true; readonly artifact: Artifact<Held> }
   | { readonly ok: false; readonly message: string };
@@ -33,25 +33,25 @@ export interface RegistryOptions<Held, Read = Manifest> {
   readonly path: string;
   /** Reads a manifest's text; may take its time. */
   readonly readManifest: (source: string) => ManifestReading<Read> | Promise<ManifestReading<Read>>;
-  /** What to keep of a manifest; a promise where that takes long. */
+  /** What to keep of a manifest; a promise if that takes long. */
   readonly lower: (manifest: Read) => Held | Promise<Held>;
   /** Unix milliseconds. */
   readonly now?: () => number;
   readonly platform?: string;
-  /** Artifacts remembered for those who go first, where it is not the usual number. */
+  /** How many artifacts to remember for verified callers, if not the usual number. */
   readonly capacity?: number;
-  /** What artifacts are opened with; without spare ones unless they are given. */
+  /** Opens the artifacts. By default no descriptors are held back. */
   readonly descriptors?: SpareDescriptors;
 }
 
-/** How often a file that changes under the reader is read anew before the request is given up. */
+/** How often a file is read if it keeps changing, before the request fails. */
 const READ_ATTEMPTS = 3;
 
-/** The result of one reading. It is valid as long as its files do not change, unless it was the host that failed. */
+/** The result of one reading. It is valid until its files change, unless the host failed. */
 interface Verdict<Held> {
   readonly resolution: Resolution<Held>;
   readonly lasting: boolean;
-  /** Of the manifest that it was made of, where anything of that is held. */
+  /** Size of the manifest that it was made from, if anything of that is kept. */
   readonly bytes?: number;
 }
 
@@ -75,8 +75,8 @@ export class Registry<Held, Read = Manifest> {
   /**
    * The artifact that is there now.
    *
-   * @param asker who wants to know; a program that asks for itself goes first
-   * @returns the resolution itself where it is known
+   * @param asker the kind of caller; a program that asks for itself has priority
+   * @returns the resolution itself if it is known
    */
   resolve(coordinates: Coordinates, asker: Asker = "verified"): Resolution<Held> | Promise<Resolution<Held>> {
     const key = `${coordinates.name}/${coordinates.version}`;
@@ -89,13 +89,13 @@ export class Registry<Held, Read = Manifest> {
     return entry.state === "known" ? entry.resolution : entry.result;
   }
 
-  /** What is known or being read, if its files are still as they were seen. */
+  /** What is known or being read, if its files have not changed. */
   #recall(key: string, asker: Asker): Entry<Resolution<Held>> | undefined {
     let isBehind = false;
     for (const owner of ASKERS) {
       const entry = this.#memories[owner].get(key);
       if (entry && isUsable(entry, isBehind) && isUnchanged(entry.seen)) {
-        // What was read for others is remembered for those who go before them, never the other way.
+        // A lane with priority may take over what a lower one has read, never the other way.
         if (isBehind || owner === asker) this.#memories[asker].keep(key, entry);
         return entry;
       }
@@ -126,7 +126,7 @@ export class Registry<Held, Read = Manifest> {
     return result;
   }
 
-  /** Reads the files until they were the same before and after, and says of what they were then. */
+  /** Reads the files until they did not change during a reading, and returns that reading's result. */
   async #readUntilStill(
     coordinates: Coordinates,
     key: string,
@@ -181,7 +181,7 @@ export class Registry<Held, Read = Manifest> {
   }
 }
 
-/** A reading that is under way for others may have to wait for them; one for those before is welcome. */
+/** A reading in progress for a lower lane may be slow, so it is not used. One for a higher lane is. */
 function isUsable({ state }: Entry<unknown>, isBehind: boolean): boolean {
   return state === "known" || !isBehind;
 }

@@ -1,4 +1,4 @@
-/** The `.sha256` beside an artifact: the hash that its bytes must have. */
+/** The `.sha256` file of an artifact: the hash that its bytes must have. */
 
 import { fstatSync, readSync } from "node:fs";
 import { describeOsError } from "../os-error.ts";
@@ -8,7 +8,7 @@ import type { SpareDescriptors } from "./spare-descriptors.ts";
 const MAX_SIDECAR_BYTES = 4096;
 const HEX_SHA256 = /^[0-9a-f]{64}$/;
 
-/** `fault` names the path. `lasting`: it holds until the file changes, and is not a failure of the host. */
+/** `fault` names the path. `lasting`: it stays true until the file changes, so it is not a failure of the host. */
 export type Sidecar =
   | { readonly ok: true; readonly sha256: Sha256 }
   | { readonly ok: false; readonly fault: string; readonly lasting: boolean };

@@ -1,26 +1,26 @@
 /**
- * File descriptors held back for the reading of artifacts: whoever opens connections until none is left does not keep
- * the daemon from reading.
+ * File descriptors held back for reading artifacts, so that the daemon can still read when connections have used up all
+ * others.
  */
 
 import { closeSync, constants, openSync } from "node:fs";
 import { isSystemError } from "../os-error.ts";
 
-/** A link is followed, and a FIFO is not waited for. */
+/** Follows a link, and does not block on a FIFO. */
 const READING = constants.O_RDONLY | constants.O_NONBLOCK;
 
 export class SpareDescriptors {
   readonly #count: number;
   readonly #held: number[] = [];
 
-  /** @param count how many files are open at once at the most */
+  /** @param count the most files open at once */
   constructor(count: number) {
     this.#count = count;
     this.#refill();
   }
 
   /**
-   * Opens a file to be read, in the place of a spare one where no other descriptor is free.
+   * Opens a file for reading. If no descriptor is free, it gives up a spare one first.
    *
    * @throws the file system's error
    */
@@ -55,7 +55,7 @@ export class SpareDescriptors {
     try {
       while (this.#held.length < this.#count) this.#held.push(openSync("/dev/null", READING));
     } catch {
-      // As many as there are; the next file that is closed leaves room for more.
+      // None left for now. The next file that is closed leaves room for more.
     }
   }
 }

@@ -1,4 +1,4 @@
-/** Which versions of a name the registry holds. A request always names one; this is for whoever looks at all of them. */
+/** Lists the versions of a name in the registry. Requests name one version; this is for tools that show all of them. */
 
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
@@ -11,8 +11,8 @@ export type VersionListing =
   | { readonly ok: false; readonly message: string };
 
 /**
- * Lists the versions of `name` that have an archive for any platform. Whether an archive is whole, and there for this
- * platform, is for the registry to say.
+ * Lists the versions of `name` that have an archive for any platform. Whether an archive is valid, and is for this
+ * platform, the registry says.
  */
 export function listVersions(registryPath: string, name: ArtifactName): VersionListing {
   const directory = join(registryPath, name);

@@ -1,12 +1,12 @@
 /**
- * Sessions that are over, children and all: how each ended and the depth it had, for as long as the daemon runs.
+ * Sessions that have ended, and whose children have too: how each ended and its depth, kept as long as the daemon runs.
  *
- * There may be millions of them, and none ever changes, so they are kept outside the garbage-collected heap, in tables
- * that are never copied: when one is full, the next is twice as large. An id stands there as 128 bits of a hash, salted
- * so that nobody can choose ids that meet in one place.
+ * There may be millions of them and they never change, so they are kept outside the garbage-collected heap, in tables
+ * that are never copied: when one is full, the next is twice as large. An id is stored as 128 bits of a salted hash, so
+ * that nobody can choose ids that collide.
  */
 
-/** How a session ended, in its own words. */
+/** How a session ended, as it reported it. */
 export type Ending = "complete" | "failed";
 
 export interface FinishedSession {
@@ -20,10 +20,10 @@ const DEPTH = ID_WORDS;
 const ENDING = ID_WORDS + 1;
 const ENTRY_WORDS = ID_WORDS + 2;
 
-/** By the number that stands for it; 0 is an entry that is free. */
+/** Endings by their number in a table. 0 marks a free entry. */
 const ENDINGS: readonly (Ending | undefined)[] = [undefined, "complete", "failed"];
 
-/** Open addressing, with room for a third more than it takes: entries of an id's four words, depth and ending. */
+/** A hash table with open addressing, at most three quarters full. An entry is the id's four words, depth and ending. */
 interface Table {
   readonly words: Uint32Array;
   readonly capacity: number;
@@ -74,7 +74,7 @@ export class FinishedSessions {
   }
 }
 
-/** Where the entry of the id in `digest` begins, or the free one that it would take. */
+/** Where the entry for the id in `digest` begins, or the free entry it would take. */
 function place({ words, capacity }: Table): number {
   let slot = wordOf(idWords, 0) & (capacity - 1);
   for (;;) {

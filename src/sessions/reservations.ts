@@ -1,15 +1,15 @@
 /**
- * Slots that a granted approval holds until somebody redeems it, its session ends, or its 60 seconds pass.
+ * Reserved slots: a granted approval holds one until it is redeemed, its session ends, or its 60 seconds pass.
  *
- * Every approval lives equally long, so they expire in the order they were made: a queue, no heap and no timer. Time
- * here is the monotonic clock, which no step of the wall clock moves.
+ * All approvals live equally long, so they expire in the order they were made, and a queue is enough. Time here is the
+ * monotonic clock, so setting the wall clock changes nothing.
  */
 
 import { APPROVAL_LIFETIME_MS } from "../tokens/authority.ts";
 
-/** Who a reserved slot is counted for. */
+/** The session that a reserved slot counts for. */
 export interface Holder {
-  /** Live reservations, the holder's own. */
+  /** Its live reservations. */
   reserved: number;
 }
 
@@ -20,19 +20,20 @@ interface Reservation {
   /** Monotonic milliseconds. */
   readonly expiry: number;
   spent: boolean;
-  /** Whether its slot was given back, or exchanged for the running child. */
+  /** Whether its slot was freed, or passed to the running child. */
   freed: boolean;
 }
 
 /**
- * Reservations of a few seconds, spent ones too: one that is presented again must hear so. They are forgotten together,
- * when the last of them has expired. One map for all would be searched by the garbage collector whole whenever it grew.
+ * Reservations made within a few seconds. Spent ones stay, so that a second redemption is refused as such. They are all
+ * dropped together when the last one has expired. A single large map would cost the garbage collector more: it scans the
+ * whole map whenever it grows.
  */
 interface Cohort {
-  /** Monotonic milliseconds: what is reserved later goes into the next cohort. */
+  /** Monotonic milliseconds. Later reservations go into the next cohort. */
   readonly until: number;
   readonly byApproval: Map<string, Reservation>;
-  /** The same in the order they expire; before `oldest` they have. */
+  /** The same in order of expiry. Those before index `oldest` have expired. */
   readonly queue: Reservation[];
   oldest: number;
 }
@@ -46,7 +47,7 @@ export class Reservations {
 
   constructor(readonly monotonic: () => number) {}
 
-  /** Slots that are reserved right now, all holders'. */
+  /** Slots reserved right now, by all holders. */
   get live(): number {
     this.#expire();
     return this.#live;
@@ -58,7 +59,7 @@ export class Reservations {
     return holder.reserved;
   }
 
-  /** @param jti the approval's id, which no other has */
+  /** @param jti the approval's unique id */
   reserve(jti: string, holder: Holder): void {
     const now = this.monotonic();
     const reservation = { holder, expiry: now + APPROVAL_LIFETIME_MS, spent: false, freed: false };
@@ -70,25 +71,25 @@ export class Reservations {
   }
 
   /**
-   * Marks an approval as redeemed. `unknown` is one whose 60 seconds have passed: any other one that verifies is here.
-   * The slot stays where it is until `release`.
+   * Marks an approval as redeemed. `unknown` means that its 60 seconds have passed: every younger approval that verifies
+   * is known here. The slot stays reserved until `release`.
    */
   redeem(jti: string): Redemption {
     const reservation = this.#find(jti);
-    // One that has expired stays in its cohort until the last of them has.
+    // An expired reservation stays in its cohort until the whole cohort has expired.
     if (!reservation || reservation.expiry <= this.monotonic()) return "unknown";
     if (reservation.spent) return "spent";
     reservation.spent = true;
     return "redeemed";
   }
 
-  /** Gives the slot of a redeemed approval back, for the running child that takes its place. */
+  /** Frees the slot of a redeemed approval; the running child takes its place. */
   release(jti: string): void {
     const reservation = this.#find(jti);
     if (reservation) this.#free(reservation);
   }
 
-  /** Gives back every slot of a holder that ends, however many they are, at once. */
+  /** Frees all slots of a holder that ends, in one step. */
   end(holder: Holder): void {
     this.#live -= holder.reserved;
     holder.reserved = 0;
@@ -97,7 +98,7 @@ export class Reservations {
   #free(reservation: Reservation): void {
     if (reservation.freed) return;
     reservation.freed = true;
-    // A holder that has ended gave all of its slots back then.
+    // A holder that ended has already freed all its slots.
     if (reservation.holder.reserved === 0) return;
     reservation.holder.reserved--;
     this.#live--;

@@ -1,8 +1,8 @@
 /**
  * Who is registered, how much each may still delegate, and how many capsules this daemon has live.
  *
- * Every count is a number that moves with its event; nothing is walked. A finished session keeps its outcome, its depth
- * and the number of its children that still run, for as long as the daemon runs: its id is never free again.
+ * Each count is updated with every event and never recomputed. A finished session keeps its outcome, its depth and the
+ * number of its running children for as long as the daemon runs, so its id can never be used again.
  */
 
 import { type Ending, FinishedSessions } from "./finished-sessions.ts";
@@ -16,13 +16,13 @@ export type SessionStatus = "running" | Ending;
 /** A running session, as its credential names it. */
 export interface RunningSession<Held> {
   readonly id: SessionId;
-  /** Levels of delegation that may hang below it. */
+  /** Levels of delegation available below it. */
   readonly depth: number;
-  /** What it was found to hold at its registration. */
+  /** What it held when it registered. */
   readonly held: Held;
 }
 
-/** A session that runs, or whose children still do. */
+/** A session that is running, or has running children. */
 interface Session<Held> {
   readonly id: SessionId;
   status: SessionStatus;
@@ -49,7 +49,7 @@ export class Sessions<Held> {
   readonly #reservations: Reservations;
   #running = 0;
 
-  /** `monotonic`: milliseconds that only grow. */
+  /** @param monotonic milliseconds that never go back */
   constructor(monotonic: () => number) {
     this.#reservations = new Reservations(monotonic);
   }
@@ -83,7 +83,7 @@ export class Sessions<Held> {
     return this.#running + this.#reservations.live;
   }
 
-  /** Adds a running session that nobody delegated. The id must be new. */
+  /** Adds a running top-level session. The id must be new. */
   addRoot(id: SessionId, depth: number, held: Held): void {
     this.#add(id, depth, held, undefined);
   }
@@ -107,7 +107,7 @@ export class Sessions<Held> {
     if (above) above.runningChildren++;
   }
 
-  /** Retires a running session: its slot, and every slot it had reserved, are free. */
+  /** Retires a running session, and frees its slot and every slot it had reserved. */
   finish(id: SessionId, outcome: Ending): void {
     const session = this.#sessions.get(id);
     const running = session?.running;
@@ -123,7 +123,7 @@ export class Sessions<Held> {
     this.#archive(parent);
   }
 
-  /** Moves a session out of the way as soon as nothing about it can change any more. */
+  /** Moves a session to the finished ones once nothing about it can change. */
   #archive({ id, status, depth, runningChildren }: Session<Held>): void {
     if (status === "running" || runningChildren > 0) return;
     this.#sessions.delete(id);

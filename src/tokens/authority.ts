@@ -1,15 +1,15 @@
 /**
- * Credentials and approvals: minted here, verified here, and nowhere else. Both keys live in memory only, so a restart
- * voids every token.
+ * Mints and verifies credentials and approvals; only this file does. Both keys live in memory only, so a restart voids
+ * every token.
  *
  * A credential names a session. An approval names the session that earned it and one artifact, and is good for one
- * redemption within 60 seconds. Which sessions run is not known here.
+ * redemption within 60 seconds. This file does not know which sessions run.
  */
 
 import type { ArtifactName, ArtifactVersion, Sha256 } from "../registry/artifact-name.ts";
 import { createSeal } from "./seal.ts";
 
-/** An approval's life, in milliseconds, on either clock. */
+/** How long an approval lives, in milliseconds, on both clocks. */
 export const APPROVAL_LIFETIME_MS = 60_000;
 
 /** What an approval says: one artifact, judged for one session, with the child's own depth budget. */
@@ -23,16 +23,16 @@ export interface Approval {
   readonly depth: number;
   /** Unix milliseconds. */
   readonly exp: number;
-  /** Unique, 16 random bytes in hex: what "already redeemed" is remembered by. */
+  /** Unique: 16 random bytes in hex. A redeemed approval is remembered by it. */
   readonly jti: string;
 }
 
 export interface Authority {
   mintCredential(sessionId: string): string;
-  /** The session that the credential names, or `undefined` for anything that is no credential of this daemon. */
+  /** The session that the credential names, or `undefined` if this daemon did not mint the token as a credential. */
   verifyCredential(token: string): string | undefined;
   mintApproval(grant: Omit<Approval, "exp" | "jti">): { readonly token: string; readonly approval: Approval };
-  /** The approval, or `undefined` for anything that is no approval of this daemon. Time is not looked at. */
+  /** The approval, or `undefined` if this daemon did not mint the token as one. Does not check the expiry. */
   verifyApproval(token: string): Approval | undefined;
   /** Overwrites both keys. */
   destroy(): void;
@@ -80,7 +80,7 @@ export function createAuthority(options: {
   };
 }
 
-/** 16 random bytes in hex at a time; the system is asked for many at once. */
+/** Gives 16 random bytes in hex at a time, and asks the system for many at once. */
 class NoncePool {
   static readonly #BYTES = 16;
   #pool = Buffer.alloc(0);
@@ -99,7 +99,7 @@ class NoncePool {
   }
 }
 
-/** Whatever the MAC vouches for was written above; only its version could be another's. */
+/** A payload with a valid MAC was written above, so only its version needs a check. */
 function readPayload(text: string | undefined): Partial<Approval> | undefined {
   if (text === undefined) return undefined;
   try {

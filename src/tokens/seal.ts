@@ -1,27 +1,27 @@
 /**
- * Sealed payloads: `<tag>.<base64url of the payload>.<base64url of the MAC>`. What a payload means is not known here.
+ * Sealed payloads: `<tag>.<base64url of the payload>.<base64url of the MAC>`. This file does not know what a payload means.
  *
- * The MAC is HMAC-SHA256 over the family's label, a byte 0x1f, and the payload's base64url text. Base64url is strict,
- * because it is never decoded before it is compared: one payload has one text, and so has its MAC.
+ * The MAC is HMAC-SHA256 over the family's label, a byte 0x1f, and the payload's base64url text. Both parts are compared
+ * as text, before any decoding, so other base64url spellings of the same bytes are refused.
  */
 
 /** A family of tokens: its tag, the label its MACs are bound to, and its own key. */
 export interface Seal {
   /** Seals a payload's text. */
   seal(payload: string): string;
-  /** The payload's text, or `undefined` where the token is not one that this family sealed. */
+  /** The payload's text, or `undefined` if this family did not seal the token. */
   open(token: string): string | undefined;
-  /** Overwrites the key; nothing opens afterwards. */
+  /** Overwrites the key; no token opens afterwards. */
   destroy(): void;
 }
 
 /** 32 bytes in base64url, without padding. */
 const MAC_CHARACTERS = 43;
 const MAC_TEXT = /^[A-Za-z0-9_-]{43}$/;
-/** Longer than any token of ours: names and versions are bounded. Anything longer is not looked at. */
+/** No token of ours is this long, because names and versions are bounded. Longer ones are refused unread. */
 const MAX_TOKEN_CHARACTERS = 4096;
 
-// Room that every token passes through on its way, so that none needs some of its own.
+// Buffers shared by all tokens, which saves allocations.
 const payloadRoom = Buffer.alloc(MAX_TOKEN_CHARACTERS);
 const presentedRoom = Buffer.alloc(MAC_CHARACTERS);
 const expectedRoom = Buffer.alloc(MAC_CHARACTERS);
@@ -46,7 +46,7 @@ export function createSeal(tag: string, label: string, key: Uint8Array): Seal {
       if (token[dot] !== ".") return undefined;
       const text = token.slice(prefix.length, dot);
       if (!isSameMac(token.slice(dot + 1), macOf(text))) return undefined;
-      // What the MAC vouches for was encoded above: this text, and no other one of the same payload.
+      // The MAC is valid, so this very text was encoded above.
       return payloadRoom.toString("utf8", 0, payloadRoom.write(text, "base64url"));
     },
     destroy() {
@@ -56,7 +56,7 @@ export function createSeal(tag: string, label: string, key: Uint8Array): Seal {
   };
 }
 
-/** In constant time, for anything that could be a MAC at all. */
+/** Compares in constant time, if the text could be a MAC at all. */
 function isSameMac(presented: string, expected: string): boolean {
   if (!MAC_TEXT.test(presented)) return false;
   presentedRoom.write(presented, "latin1");

@@ -1,19 +1,19 @@
-/** Connections of a neighbour that means no good: each does one thing, and is made anew whenever it ends. */
+/** Connections of a hostile neighbour. Each does one thing, and is opened again whenever it ends. */
 
 import type { Socket } from "bun";
 
-/** What a connection does. Nothing is ever read of the answers, but to throw them away. */
+/** What a connection does. Answers are discarded. */
 export interface Behaviour {
   readonly connections: number;
-  /** What it sends at once. */
+  /** What it sends first. */
   readonly first: () => string;
   /** What it sends every second after that. */
   readonly more?: () => string;
-  /** Whether it sends the first thing again and again, as fast as the daemon takes it. */
+  /** Whether it repeats `first` as fast as the daemon takes it. */
   readonly floods?: true;
-  /** Whether it takes no bytes from the daemon. */
+  /** Whether it never reads from the daemon. */
   readonly deaf?: true;
-  /** How long a connection that ended waits before it is made anew; milliseconds. */
+  /** How long to wait before an ended connection is opened again, in milliseconds. */
   readonly pauseMs?: number;
 }
 
@@ -34,7 +34,7 @@ export function misbehave(
           if (deaf) socket.pause();
           socket.write(first());
         },
-        // What the last piece was cut off at does not matter: it is one request that is broken.
+        // It does not matter where the last write was cut off: that breaks only one request.
         drain(socket) {
           if (floods) socket.write(first());
         },

@@ -1,11 +1,11 @@
 /**
- * A neighbour without a token, as a process of its own: `bun neighbour.ts <port>`. It does everything at once that was
- * ever found to hold the daemon up, until it is killed.
+ * A hostile neighbour without a token, in its own process: `bun neighbour.ts <port>`. Until it is killed, it does
+ * everything that is known to slow the daemon down, all at once.
  */
 
 import { type Behaviour, misbehave } from "./connections.ts";
 
-/** Artifacts that it has read again and again, `local/worst-0` and on. */
+/** How many artifacts it makes the daemon read again and again: `local/worst-0` and so on. */
 export const WORST_ARTIFACTS = 40;
 
 const REQUESTS_AHEAD = 4000;

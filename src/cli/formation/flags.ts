@@ -1,4 +1,4 @@
-/** The arguments of `npm run formation`, read as strictly as the daemon's: from left to right, the first fault ends it. */
+/** The arguments of `npm run formation`, read as strictly as the daemon's: from left to right, up to the first fault. */
 
 import { type ArgsDef, defineCommand } from "citty";
 import { DEFAULT_LIMITS, type Limits } from "../../referee/bounds.ts";
@@ -16,7 +16,7 @@ import {
 export const FORMATS = ["text", "json", "mermaid", "dot"] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** What is asked for. Capsules are texts still: the registry says what is wrong with one. */
+/** What to do. Capsules are still plain text: the registry says what is wrong with one. */
 export type Task =
   | { readonly kind: "show"; readonly root: string; readonly format: Format }
   | { readonly kind: "expect"; readonly root: string; readonly file: string }
@@ -26,7 +26,7 @@ export interface FormationFlags {
   readonly task: Task;
   readonly registryPath: string | undefined;
   readonly platform: string | undefined;
-  /** Only what was given. */
+  /** Only those that were given. */
   readonly limits: Partial<Limits>;
 }
 
@@ -68,7 +68,7 @@ const ARGS = {
   why: { type: "string", valueHint: "PARENT CHILD", description: "One pair, on all twelve axes" },
 } as const satisfies ArgsDef;
 
-/** The program as a command: `run` gets what `argv` came to. */
+/** The program as a command: `run` gets the parsed arguments. */
 export function createFormationCommand(run: (reading: FormationFlagsReading) => Promise<void>) {
   return defineCommand({
     meta: { name: "formation", description: "Shows what a formation would be granted, before it runs" },
@@ -108,7 +108,7 @@ function scan(argv: readonly string[]): FormationFlags {
   return { task: taskOf(given), registryPath, platform, limits };
 }
 
-/** What the arguments so far said; of an argument given twice the last one counts. */
+/** What the arguments said so far. If one is given twice, the last one counts. */
 interface Given {
   root?: string;
   format?: Format;

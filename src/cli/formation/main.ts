@@ -35,7 +35,7 @@ const NOT_GRANTED = 1;
 /** There is no answer: the arguments, the root or the expected formation cannot be read. */
 const NO_ANSWER = 2;
 
-/** What a task came to: lines for stdout and a status, or one sentence for stderr. */
+/** The result of a task: lines for stdout and a status, or one sentence for stderr. */
 type Outcome =
   | { readonly kind: "answer"; readonly lines: Iterable<string>; readonly status: number }
   | { readonly kind: "fault"; readonly fault: string };

@@ -1,4 +1,4 @@
-/** Standard output, written whole whatever reads it. */
+/** Writes a whole answer to standard output, whatever reads it. */
 
 import { describeOsError, isSystemError } from "../../os-error.ts";
 
@@ -7,10 +7,10 @@ const CHUNK_CHARACTERS = 64 * 1024;
 /**
  * Writes each line with its line end.
  *
- * @returns the OS error, if there was one; a reader that went away is no error
+ * @returns the OS error, if there was one; a reader that went away is not an error
  */
 export async function writeAll(lines: Iterable<string>): Promise<string | undefined> {
-  // The stream reports an error twice; only the callback's is looked at.
+  // The stream reports an error here and to the callback of `write`. Only the callback's is used.
   process.stdout.on("error", () => {});
   try {
     let chunk = "";

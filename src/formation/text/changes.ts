@@ -1,4 +1,4 @@
-/** What to change, in words: what narrows first, and what widens only as what it would take. */
+/** What to change, in words: narrowing edits first, and then what widening would take. */
 
 import type { Change, Edit, Formation } from "../schema.ts";
 import { kindOf } from "./kinds.ts";

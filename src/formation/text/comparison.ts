@@ -1,4 +1,4 @@
-/** What changed, for a reviewer: what is newly granted first. */
+/** What changed, for a reviewer: newly granted edges first. */
 
 import { type EdgeChange, type FormationChanges, isUnchanged } from "../compare.ts";
 import { childOf, type Edge } from "../schema.ts";

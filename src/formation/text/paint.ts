@@ -1,10 +1,10 @@
-/** Text for people: what came from a manifest is made safe for a terminal, and colour is added to it or not. */
+/** Text for people: makes text from manifests safe for a terminal, with or without colour. */
 
 import { printable } from "../../printable.ts";
 
 export type Style = "granted" | "refused" | "missing" | "faint" | "strong";
 
-/** Makes a piece of one line safe, and paints it. */
+/** Makes a piece of a line safe, and colours it. */
 export type Paint = (style: Style | undefined, text: string) => string;
 
 const CODES: { readonly [S in Style]: string } = {
@@ -20,7 +20,7 @@ export const plain: Paint = (_, text) => printable(text);
 export const coloured: Paint = (style, text) =>
   style === undefined ? printable(text) : `\u001b[${CODES[style]}m${printable(text)}\u001b[0m`;
 
-/** An entry of a list; quoted where it could be taken for two, or for none. */
+/** An entry of a list, quoted if it could be read as two entries or as none. */
 export function entryText(entry: string): string {
   return entry === "" || /[\s,"]/.test(entry) ? JSON.stringify(entry) : entry;
 }
@@ -29,7 +29,7 @@ export function entriesText(kind: string, entries: readonly string[]): string {
   return entries.map((entry) => declarationText(kind, entry)).join(", ");
 }
 
-/** A scope that is not declared has no text of its own. */
+/** Gives a scope that is not declared a text to show. */
 function declarationText(kind: string, entry: string): string {
   return kind === "scope" && entry === "" ? "no scope: the whole workdir" : entryText(entry);
 }

@@ -31,7 +31,7 @@ export function* pairLines(pair: Pair, paint: Paint): Generator<string, void> {
 const WITHIN = "within";
 const EXCEEDS = "exceeds";
 
-/** One line for each entry, with the verdict beside the child's. */
+/** One row for each entry, with the verdict next to the child's. */
 function rowsOf({ key, kind, parent, child, offending }: AxisComparison): Row[] {
   const exceeding = new Set(offending);
   const cell = (entries: readonly string[], line: number) => {

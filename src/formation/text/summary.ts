@@ -25,7 +25,7 @@ function pairsText({ summary }: Formation): string {
   return `${total}: ${granted} can be granted, ${not} cannot (${why.join(", ")}).`;
 }
 
-/** What an operator's bound makes of all of it. */
+/** The sentence about the bound that refuses everything, if one does. */
 function boundText({ summary, limits }: Formation): string | undefined {
   switch (summary.refused_by_bound) {
     case null:
@@ -60,7 +60,7 @@ function* chainLines({ summary, limits, capsules }: Formation, paint: Paint): Ge
   }
 }
 
-/** How many names a capsule lists, beside how many it may hold at once. */
+/** How many names a capsule lists, compared with how many children it may hold at once. */
 function* namesLines({ capsules, limits }: Formation, paint: Paint): Generator<string, void> {
   const listing = capsules.filter(({ names }) => names > 0);
   if (listing.length === 0) return;

@@ -1,4 +1,4 @@
-/** The tree: every capsule with its verdict, every refusal with its axes and entries, each subtree once. */
+/** The tree: every capsule with its verdict, every refusal with its axes and entries. Each subtree is printed once. */
 
 import { printable } from "../../printable.ts";
 import { startedBy, type Tree, treeOf } from "../graph.ts";
@@ -6,19 +6,19 @@ import { childOf, type Edge, type Formation } from "../schema.ts";
 import { kindOf } from "./kinds.ts";
 import { entriesText, entryText, type Paint, type Style } from "./paint.ts";
 
-/** One line: what is drawn before its label, and what stands in the column beside it. */
+/** One line: what is drawn before its label, and the second column. */
 interface Row {
   readonly prefix: string;
   readonly label: string;
   readonly status: string;
   readonly style: Style;
-  /** Lines below it that belong to it. */
+  /** Further lines that belong to it. */
   readonly details: readonly string[];
   /** What is drawn before each of these. */
   readonly under: string;
 }
 
-/** Beyond this width of the first column, a verdict stands two spaces after its label. */
+/** The widest first column. After a longer label, the verdict follows after two spaces. */
 const WIDEST = 76;
 
 /** The lines, without their line ends. */
@@ -69,7 +69,7 @@ function* rowsOf(formation: Formation, tree: Tree): Generator<Row, void> {
   }
 }
 
-/** The edges of a capsule in the order of a stack: its first one is taken first. */
+/** The edges of a capsule in reverse, so that a stack gives the first one first. */
 function childrenOf(tree: Tree, capsule: number, indent: string): Pending[] {
   const edges = tree.edgesOf[capsule] ?? [];
   return edges.map((edge, index) => ({ edge, indent, isLast: index === edges.length - 1 })).reverse();
@@ -94,7 +94,7 @@ function boundText({ limits }: Formation): string {
   return `the branch ends at --max-depth ${limits.max_depth}`;
 }
 
-/** What became of an edge, in a word or two. */
+/** The verdict on an edge, in a word or two. */
 export function verdictText({ verdict }: Edge): string {
   switch (verdict) {
     case "granted":

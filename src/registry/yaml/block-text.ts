@@ -1,4 +1,4 @@
-/** Blocks of text: `|` keeps line breaks, `>` makes spaces of them. */
+/** Blocks of text: `|` keeps line breaks, `>` turns them into spaces. */
 
 import { DASH, GREATER, LINE_FEED, PLUS, SPACE, TAB } from "./characters.ts";
 import type { Cursor } from "./cursor.ts";
@@ -9,10 +9,10 @@ import type { YamlText } from "./tree.ts";
 const LINES_A_STEP = 64;
 
 /**
- * Reads the block at the cursor, which stands at its `|` or `>`, and leaves the cursor at the start of the line behind it.
+ * Reads the block whose `|` or `>` is at the cursor, and leaves the cursor at the start of the line after it.
  *
- * @param outer column of the list or mapping that it belongs to: its lines are deeper
- * @throws YamlFault where its header, its indentation or its end is none that all readers take alike
+ * @param outer column of the list or mapping that it belongs to; the block's lines are deeper
+ * @throws YamlFault if readers differ about its header, its indentation or its end
  */
 export function* readBlockText(cursor: Cursor, outer: number): Generator<void, YamlText> {
   const startLine = cursor.line;
@@ -24,7 +24,7 @@ export function* readBlockText(cursor: Cursor, outer: number): Generator<void, Y
   cursor.finishLine();
 
   const { lines, trailing } = yield* readLines(cursor, outer);
-  // The end of the file is no line break: readers differ about what the block holds then.
+  // The file ends without a line break: readers differ about the block's text then.
   if (cursor.atEnd && !cursor.text.endsWith("\n")) throw refused("blockUnfinished", startLine);
 
   let text = folded ? yield* fold(lines) : lines.join("\n");
@@ -34,13 +34,13 @@ export function* readBlockText(cursor: Cursor, outer: number): Generator<void, Y
 }
 
 interface BlockLines {
-  /** Without their indentation; empty ones are `""`, except behind the last that is not empty. */
+  /** Without indentation. Empty lines are `""`, and those after the last text are left out. */
   readonly lines: readonly string[];
-  /** How many empty lines stand behind the last that is not. */
+  /** How many empty lines follow the last text. */
   readonly trailing: number;
 }
 
-/** The lines that are deeper than `outer`. The first one with text in it says how deep the block is. */
+/** The lines that are deeper than `outer`. The first line with text sets the block's depth. */
 function* readLines(cursor: Cursor, outer: number): Generator<void, BlockLines> {
   const lines: string[] = [];
   let depth = 0;
@@ -60,7 +60,7 @@ function* readLines(cursor: Cursor, outer: number): Generator<void, BlockLines> 
     }
     if (code === TAB && (depth === 0 || column < depth)) throw cursor.fault("tabInBlock");
     if (depth === 0 && column > outer) {
-      // One reader takes the empty line for the depth, another the text.
+      // One reader takes the depth from the empty line, another from the text.
       if (deepestEmpty > column) throw cursor.fault("blankLineTooDeep");
       depth = column;
     }
@@ -80,7 +80,7 @@ function readLine(cursor: Cursor, indentation: number): string {
   return line;
 }
 
-/** Joins lines by spaces. An empty line stands for a break, and lines that begin with white space keep theirs. */
+/** Joins lines by spaces. An empty line becomes a line break, and lines that begin with white space keep their breaks. */
 function* fold(lines: readonly string[]): Generator<void, string> {
   let text = "";
   let previous: string | undefined;

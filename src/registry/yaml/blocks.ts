@@ -1,7 +1,8 @@
 /**
- * Lists and mappings by indentation, and the document that they make: one pass over its lines.
+ * Reads lists and mappings by indentation, and so the whole document, in one pass over its lines.
  *
- * What is open stands on a stack, outermost first, so nothing recurses further than dashes follow one another on a line.
+ * Open lists and mappings are on a stack, outermost first. The only recursion is for dashes that follow each other on one
+ * line.
  */
 
 import { readBlockText } from "./block-text.ts";
@@ -21,7 +22,7 @@ interface OpenList {
   readonly kind: "list";
   readonly column: number;
   readonly items: YamlTree[];
-  /** Line of the last dash while nothing stands behind or below it, else 0. */
+  /** Line of the last dash until its value is found, then 0. */
   waiting: number;
 }
 interface OpenMap {
@@ -30,17 +31,17 @@ interface OpenMap {
   readonly entries: Map<string, YamlTree>;
   /** The last key. */
   key: string;
-  /** Line of the last key while nothing stands behind or below it, else 0. */
+  /** Line of the last key until its value is found, then 0. */
   waiting: number;
 }
 
-/** Where a value begins: on the line of its dash, on the line below its key, or further below. */
+/** Where a value begins: after its dash, on the line below its key, or further below. */
 type Place = "behind dash" | "under key" | "further";
 
-/** What a line ends with: nothing that is left to read, or a value that may go on over the next lines. */
+/** What is left to read at the end of a line: nothing, or a value that may continue on the next lines. */
 type Rest = "nothing" | "flow" | "block text";
 
-/** Reads a whole document. The cursor stands at its start. */
+/** Reads a whole document. The cursor is at its start. */
 export function* readDocument(cursor: Cursor): Generator<void, YamlTree> {
   const blocks = new Blocks(cursor);
   let begun = false;
@@ -61,7 +62,7 @@ export function* readDocument(cursor: Cursor): Generator<void, YamlTree> {
   return blocks.root;
 }
 
-/** `---`, which may stand above everything but comments. */
+/** Skips `---`, before which only comments may come. */
 function skipStartMarker(cursor: Cursor): void {
   if (cursor.code() !== DASH || !cursor.isGap(3)) throw cursor.fault("secondDocument");
   cursor.at += 3;
@@ -73,7 +74,7 @@ class Blocks {
   readonly #cursor: Cursor;
   readonly #open: Open[] = [];
   #root: YamlTree | undefined;
-  /** Whether the last value was a plain text: a deeper line below it would go on with it. */
+  /** Whether the last value was a plain text, which a deeper line below would continue. */
   #afterPlain = false;
 
   constructor(cursor: Cursor) {
@@ -85,7 +86,7 @@ class Blocks {
     return this.#root ?? EMPTY;
   }
 
-  /** Reads a line with text on it, from its first character that is no space. */
+  /** Reads a line with text, from its first character that is not a space. */
   readLine(): Rest {
     const { column } = this.#cursor;
     const top = this.#closeDeeperThan(column);
@@ -97,7 +98,7 @@ class Blocks {
     const isDash = this.#atDash;
     if (top.kind === "list") {
       if (isDash) return this.#readItem(top);
-      // A list may stand at its key's own column: then this is the next key.
+      // A list may be in the same column as its key. Then this line is the next key.
       const outer = this.#open.at(-2);
       if (outer?.kind !== "map" || outer.column !== column) throw this.#cursor.fault("listUnaligned");
       this.#open.pop();
@@ -108,7 +109,7 @@ class Blocks {
     return this.#readNode("further");
   }
 
-  /** Reads what a line ended with, and that line or those that it goes on over, to the start of the next. */
+  /** Reads the rest of a value, over more lines if it has them, up to the start of the next line. */
   *readRest(rest: "flow" | "block text"): Generator<void, void> {
     const cursor = this.#cursor;
     const outer = this.#open.at(-1)?.column ?? -1;
@@ -121,7 +122,7 @@ class Blocks {
     cursor.finishLine();
   }
 
-  /** What is left open where a line begins at `column`: the list or mapping that it belongs to. */
+  /** Closes what is deeper than `column`, and returns the list or mapping that a line there belongs to. */
   #closeDeeperThan(column: number): Open | undefined {
     let top = this.#open.at(-1);
     while (top !== undefined && top.column > column) {
@@ -131,14 +132,14 @@ class Blocks {
     return top;
   }
 
-  /** A line deeper than the key or dash above it: its value, if that has none yet. */
+  /** Reads a line deeper than the key or dash above it: the value of that, if it has none yet. */
   #readBelow(top: Open): Rest {
     if (top.waiting === 0) throw this.#misplaced();
     const isNext = top.kind === "map" && top.waiting === this.#cursor.line - 1;
     return this.#readNode(isNext ? "under key" : "further");
   }
 
-  /** A list, a mapping or another value that begins at the cursor. */
+  /** Reads a list, a mapping or another value that begins at the cursor. */
   #readNode(place: Place): Rest {
     const cursor = this.#cursor;
     const { column, at: start } = cursor;
@@ -163,7 +164,7 @@ class Blocks {
     return this.#finishText(text);
   }
 
-  /** A dash, and what stands behind it. */
+  /** Reads a dash, and what follows it on the line. */
   #readItem(list: OpenList): Rest {
     const cursor = this.#cursor;
     list.items.push(EMPTY);
@@ -174,7 +175,7 @@ class Blocks {
     return "nothing";
   }
 
-  /** A key at the cursor, and what stands behind it. */
+  /** Reads a key at the cursor, and what follows it on the line. */
   #readPair(map: OpenMap): Rest {
     const cursor = this.#cursor;
     if (isOpening(cursor.code())) throw cursor.fault("collectionAsKey");
@@ -184,7 +185,7 @@ class Blocks {
     return this.#readValueOf(map, key, start);
   }
 
-  /** What stands behind a key that was read, from its colon on. `start`: the offset of the key. */
+  /** Reads what follows a key, from its colon on. `start`: the offset of the key. */
   #readValueOf(map: OpenMap, key: YamlText, start: number): Rest {
     const cursor = this.#cursor;
     checkKey(cursor, key, start, map.entries);
@@ -216,7 +217,7 @@ class Blocks {
     this.#open.push(inner);
   }
 
-  /** Puts a value where the last key or dash waits for one. A list or mapping is filled afterwards. */
+  /** Gives a value to the last key or dash. A list or mapping is filled afterwards. */
   #attach(value: YamlTree): void {
     const top = this.#open.at(-1);
     this.#afterPlain = value.kind === "text" && value.plain;

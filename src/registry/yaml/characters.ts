@@ -36,7 +36,7 @@ export function isFlowIndicator(code: number): boolean {
 }
 
 /**
- * Characters that one reader takes for a line break and another for text (a comment that ends early grants a
+ * Characters that are a line break to one reader and text to another (a comment that ends early may grant a
  * capability), and those that YAML does not allow at all.
  */
 const REFUSED_CHARACTER =
@@ -47,7 +47,7 @@ const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[
 /**
  * The text with `\n` as its only line break.
  *
- * @throws YamlFault naming the first character that may not stand in a manifest, and its line
+ * @throws YamlFault naming the first character that a manifest may not contain, and its line
  */
 export function checkedCharacters(source: string): string {
   const found =

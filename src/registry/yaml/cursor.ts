@@ -1,10 +1,10 @@
-/** A place in the text that moves forward only, with the line it is on. What every form begins and ends with is here. */
+/** A position in the text that only moves forward, and its line. Also reads what is common to all forms: spaces, comments. */
 
 import { DASH, DOT, HASH, LINE_FEED, SPACE, TAB } from "./characters.ts";
 import { type RefusedForm, refused, type YamlFault } from "./fault.ts";
 
 export class Cursor {
-  /** Offset of the character that is read next. */
+  /** Offset of the next character. */
   at = 0;
   /** Counted from 1. */
   line = 1;
@@ -12,12 +12,12 @@ export class Cursor {
 
   constructor(readonly text: string) {}
 
-  /** The code of the character `ahead` of this place; `NaN` behind the end. */
+  /** The code of the character `ahead` of this position; `NaN` after the end. */
   code(ahead = 0): number {
     return this.text.charCodeAt(this.at + ahead);
   }
 
-  /** How many characters of this line stand before this place. */
+  /** How many characters of this line come before this position. */
   get column(): number {
     return this.at - this.#lineStart;
   }
@@ -39,7 +39,7 @@ export class Cursor {
     if (this.code() === TAB) throw this.fault("tab");
   }
 
-  /** Moves over spaces and a comment. Whether that was all of the line. */
+  /** Skips spaces and a comment. Returns whether the line ends there. */
   skipToLineEnd(): boolean {
     this.skipSpaces();
     if (this.code() === HASH && this.#mayBeginComment()) {
@@ -49,7 +49,7 @@ export class Cursor {
     return this.atLineEnd;
   }
 
-  /** A `#` that touches what stands before it is text to one reader and a comment to another. */
+  /** A `#` directly after other text is text to one reader and a comment to another. */
   #mayBeginComment(): boolean {
     return this.column === 0 || this.code(-1) === SPACE;
   }
@@ -62,20 +62,20 @@ export class Cursor {
     this.#lineStart = this.at;
   }
 
-  /** What stands behind a value on its last line: at most spaces and a comment. */
+  /** Skips what may follow a value on its last line: spaces and a comment. */
   finishLine(): void {
     if (!this.skipToLineEnd()) throw this.fault("textBehindValue");
     this.nextLine();
   }
 
-  /** Whether `---` or `...` stands here at a line's start; readers disagree about some of what may follow them. */
+  /** Whether `---` or `...` is here at a line's start. Readers disagree about some of what may follow. */
   get atMarker(): boolean {
     const code = this.code();
     if ((code !== DASH && code !== DOT) || this.column !== 0) return false;
     return this.code(1) === code && this.code(2) === code;
   }
 
-  /** Whether what is `ahead` is a space or the end of the line: where `-` and `:` mean more than themselves. */
+  /** Whether a space or the line's end is `ahead`: only before those are `-` and `:` indicators. */
   isGap(ahead: number): boolean {
     const code = this.code(ahead);
     return code === SPACE || code === LINE_FEED || Number.isNaN(code);

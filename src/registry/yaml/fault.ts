@@ -1,8 +1,8 @@
-/** What is not read: each form by name, with what to write in its place. No sentence quotes the text. */
+/** The forms that are refused, each with what to write instead. No sentence quotes the text. */
 
 import { MAX_NESTING } from "./tree.ts";
 
-/** The longest key, in characters from its first to the `:` behind it: readers look no further ahead. */
+/** The longest key, in characters up to its `:`. Readers look no further ahead. */
 export const MAX_KEY_LENGTH = 1024;
 
 /** Each form that is refused: what it is, and what to do instead. */
@@ -71,10 +71,10 @@ export const REFUSED = {
 
 export type RefusedForm = keyof typeof REFUSED;
 
-/** Why a text is no manifest tree: one sentence with the line, which never quotes the text. */
+/** Why a text cannot be read: one sentence with the line, which never quotes the text. */
 export class YamlFault extends Error {}
 
-/** The fault of a form that is not on the list of those that are read. `line` counts from 1. */
+/** The fault for a refused form. `line` counts from 1. */
 export function refused(form: RefusedForm, line: number): YamlFault {
   const [what, instead] = REFUSED[form];
   return new YamlFault(`${what} (line ${line}): ${instead}`);

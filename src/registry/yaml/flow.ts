@@ -26,10 +26,10 @@ interface OpenMap {
 }
 
 /**
- * Reads from the opening bracket at the cursor to behind the one that closes it.
+ * Reads from the opening bracket at the cursor up to and including the closing one.
  *
  * @param outer column of the list or mapping that it belongs to, -1 for none
- * @param depth how many lists and mappings it stands in
+ * @param depth how many lists and mappings enclose it
  */
 export function* readFlow(cursor: Cursor, outer: number, depth: number): Generator<void, YamlTree> {
   const root = open(cursor, depth);
@@ -80,7 +80,7 @@ function readKey(cursor: Cursor, { entries }: OpenMap): string {
   return key.text;
 }
 
-/** The value of a key, which may be empty, or an entry of a list (`key` is `undefined`), which may not. */
+/** Reads the value of a key, which may be empty, or an entry of a list (`key` is `undefined`), which may not. */
 function readValue(cursor: Cursor, key: string | undefined): YamlTree {
   if (key !== undefined && (cursor.code() === COMMA || cursor.code() === MAP_CLOSE)) return EMPTY;
   const text = readScalar(cursor, true);
@@ -88,7 +88,7 @@ function readValue(cursor: Cursor, key: string | undefined): YamlTree {
   return text;
 }
 
-/** Moves over spaces, comments and line breaks. Lines are deeper than `outer`, all but the very last bracket. */
+/** Skips spaces, comments and line breaks. Lines must be deeper than `outer`, except for the very last bracket. */
 function skipToContent(cursor: Cursor, stack: readonly Open[], outer: number): void {
   const startLine = cursor.line;
   while (cursor.skipToLineEnd()) {

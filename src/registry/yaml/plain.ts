@@ -4,7 +4,7 @@ import { COLON, COMMA, DASH, HASH, isFlowIndicator, LINE_FEED, QUESTION, SPACE, 
 import type { Cursor } from "./cursor.ts";
 import type { RefusedForm } from "./fault.ts";
 
-/** What a character at the start of a value means where it does not begin a plain text. */
+/** Characters that cannot begin a plain text, and what each one begins instead. */
 const INDICATORS: ReadonlyMap<number, RefusedForm> = new Map(
   Object.entries({
     "?": "questionMark",
@@ -25,10 +25,10 @@ const INDICATORS: ReadonlyMap<number, RefusedForm> = new Map(
 );
 
 /**
- * Reads the text at the cursor, and leaves it at what ended the text, spaces skipped: a line's end, a comment, the `:` of
- * a key, or inside brackets one of `, [ ] { }`.
+ * Reads the text at the cursor and the spaces after it. The cursor is then at what ended the text: a line's end, a
+ * comment, the `:` of a key, or inside brackets one of `, [ ] { }`.
  *
- * @throws YamlFault where no plain text begins here, or where it holds what readers take differently
+ * @throws YamlFault if no plain text begins here, or if readers differ about what it contains
  */
 export function readPlain(cursor: Cursor, inFlow: boolean): string {
   refuseIndicator(cursor, inFlow);

@@ -8,14 +8,14 @@ export function isQuote(code: number): boolean {
 }
 
 /**
- * Reads the quoted text at the cursor, and leaves the cursor behind its closing quote.
+ * Reads the quoted text at the cursor, including its closing quote.
  *
- * @throws YamlFault where it does not end on its line, or holds an escape that YAML 1.1 and 1.2 do not share
+ * @throws YamlFault if it does not end on its line, or has an escape that YAML 1.1 and 1.2 do not share
  */
 export function readQuoted(cursor: Cursor): string {
   const quote = cursor.code();
   cursor.at++;
-  // What is read, as far as `from`; most texts are one piece.
+  // The text up to `from`; most texts are one piece.
   let read = "";
   let from = cursor.at;
   for (;;) {
@@ -25,7 +25,7 @@ export function readQuoted(cursor: Cursor): string {
       const piece = cursor.text.slice(from, cursor.at);
       cursor.at++;
       if (quote === DOUBLE_QUOTE || cursor.code() !== SINGLE_QUOTE) return read + piece;
-      // Two single quotes stand for one: the second of them begins the next piece.
+      // Two single quotes mean one. The second of them begins the next piece.
       read += piece;
       from = cursor.at;
     } else if (code === BACKSLASH && quote === DOUBLE_QUOTE) {
@@ -37,7 +37,7 @@ export function readQuoted(cursor: Cursor): string {
   }
 }
 
-/** The escapes of one character that YAML 1.1 and 1.2 share. (`\/` is 1.2's, and a line break ends the line.) */
+/** The escapes of one character that YAML 1.1 and 1.2 share. (Only 1.2 has `\/`, and texts must end on their line.) */
 const ESCAPES: Readonly<Record<string, string>> = {
   "0": "\0",
   a: "\x07",
@@ -56,7 +56,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
   L: "\u2028",
   P: "\u2029",
 };
-/** Those that give a character by its code: how many hexadecimal digits follow. */
+/** Escapes that give a character's code, with their number of hexadecimal digits. */
 const CODE_DIGITS: Readonly<Record<string, number>> = { x: 2, u: 4, U: 8 };
 
 /** Reads one escape, from its backslash on. */
@@ -73,7 +73,7 @@ function readEscape(cursor: Cursor): string {
   const hex = cursor.text.slice(cursor.at + 2, cursor.at + 2 + digits);
   if (hex.length !== digits || !/^[0-9A-Fa-f]+$/.test(hex)) throw cursor.fault("escape");
   const code = Number.parseInt(hex, 16);
-  // Half of a pair is no character: JSON writes pairs, YAML 1.1 refuses them.
+  // Half of a surrogate pair is not a character. JSON writes pairs, but YAML 1.1 refuses them.
   if (code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff)) throw cursor.fault("escape");
   cursor.at += 2 + digits;
   return String.fromCodePoint(code);

@@ -1,6 +1,6 @@
 /**
- * A text to a tree, by a list of forms. The launcher reads the same bytes with another reader: what is read here is what
- * every reader of YAML 1.1 and 1.2 takes alike, and any other form is a fault, whether or not it is good YAML.
+ * Reads a text into a tree. The launcher reads the same bytes with another YAML reader, so only forms that every reader of
+ * YAML 1.1 and 1.2 reads the same way are accepted. Any other form is a fault, even if it is valid YAML.
  *
  * The forms: mappings and lists by indentation or in brackets, texts on one line (plain or in quotes), `|` and `>` blocks,
  * comments, and one `---` at the top. docs/manifest.md shows each of them, and each that is refused.
@@ -13,7 +13,7 @@ import { Cursor } from "./cursor.ts";
 import type { YamlTree } from "./tree.ts";
 
 /**
- * The single document of `source` as a tree; its top may be anything. An empty text is an empty plain text.
+ * The single document of `source` as a tree, whose top may be of any kind. An empty source is an empty plain text.
  *
  * @throws YamlFault naming the form that is refused and its line
  */
@@ -21,7 +21,7 @@ export function readYamlTree(source: string): YamlTree {
   return atOnce(readYamlTreeInSteps(source));
 }
 
-/** The same, with a place to pause after every few lines or entries. */
+/** The same, with a pause after every few lines or entries. */
 export function* readYamlTreeInSteps(source: string): Generator<void, YamlTree> {
   const text = checkedCharacters(source);
   yield;

@@ -1,4 +1,4 @@
-/** One text of one line, and whether it is a key. */
+/** Reads a text on one line, and tells whether it is a key. */
 
 import { COLON } from "./characters.ts";
 import type { Cursor } from "./cursor.ts";
@@ -7,7 +7,7 @@ import { readPlain } from "./plain.ts";
 import { isQuote, readQuoted } from "./quoted.ts";
 import type { YamlText, YamlTree } from "./tree.ts";
 
-/** Reads a plain or quoted text, and the spaces behind it. */
+/** Reads a plain or quoted text, and the spaces after it. */
 export function readScalar(cursor: Cursor, inFlow: boolean): YamlText {
   const plain = !isQuote(cursor.code());
   const text = plain ? readPlain(cursor, inFlow) : readQuoted(cursor);
@@ -15,15 +15,15 @@ export function readScalar(cursor: Cursor, inFlow: boolean): YamlText {
   return { kind: "text", text, plain };
 }
 
-/** Whether the text that was just read is a key: a `:` with a gap behind it stands here. */
+/** Whether the text just read is a key: a `:` is here, followed by a gap. */
 export function isKey(cursor: Cursor): boolean {
   return cursor.code() === COLON && cursor.isGap(1);
 }
 
 /**
- * Checks a key whose `:` stands at the cursor. `start`: the offset of its first character.
+ * Checks a key whose `:` is at the cursor. `start`: the offset of its first character.
  *
- * @throws YamlFault where it is empty, too long, `<<`, or already among `entries`
+ * @throws YamlFault if it is empty, too long, `<<`, or already in `entries`
  */
 export function checkKey(
   cursor: Cursor,

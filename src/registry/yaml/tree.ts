@@ -1,6 +1,6 @@
-/** What a manifest is read to: texts, lists and mappings, and nothing that has a type yet. */
+/** The tree of a manifest: texts, lists and mappings. Texts have no type yet. */
 
-/** A scalar keeps its text as written and whether it was written plain: only the key that wants it gives it a type. */
+/** A scalar's text as written, and whether it was plain. Only the code that reads its key gives it a type. */
 export interface YamlText {
   readonly kind: "text";
   readonly text: string;
@@ -17,8 +17,8 @@ export interface YamlMap {
 }
 export type YamlTree = YamlText | YamlList | YamlMap;
 
-/** What stands where nothing is written: behind `key:`, behind a dash, in a text without content. */
+/** The value where nothing is written: after `key:`, after a dash, in an empty source. */
 export const EMPTY: YamlText = { kind: "text", text: "", plain: true };
 
-/** How many lists and mappings may stand inside one another. */
+/** How deep lists and mappings may be nested. */
 export const MAX_NESTING = 127;

@@ -1,23 +1,23 @@
-/** How the ZIP reader sees an archive: once from start to end, except for the part at its end that is needed first. */
+/** How the ZIP reader reads an archive: once from start to end, except for its last part, which is needed first. */
 
 /**
- * The bytes of one archive. Whatever these methods give is vouched for by the hash of the whole.
+ * The bytes of one archive. All bytes returned here are covered by the hash of the whole file.
  *
- * Each method pauses where its reader may give way to others.
+ * Each method pauses now and then, so that others can run.
  */
 export interface ArchiveBytes {
   /** How many there are. */
   readonly size: number;
-  /** Where the reader stands. */
+  /** The reader's position. */
   readonly position: number;
-  /** Bytes ahead of the reader, which stays where it is. Both ends must lie within the archive. */
+  /** Bytes ahead of the reader, which does not move. Both ends must be within the archive. */
   peek(start: number, length: number): Generator<void, Buffer>;
-  /** Moves the reader on to a position; never back. */
+  /** Moves the reader forward to a position. */
   skipTo(position: number): Generator<void, void>;
   /**
-   * The next bytes, and moves the reader behind them.
+   * Reads the next bytes.
    *
-   * @throws ArchiveFault where the archive ends before they do
+   * @throws ArchiveFault if the archive ends before they do
    */
   take(length: number): Generator<void, Buffer>;
 }

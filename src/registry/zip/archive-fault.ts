@@ -1,4 +1,4 @@
-/** What is wrong with an archive, told apart from what is wrong with the host. */
+/** What is wrong with an archive, as opposed to a failure of the host. */
 
-/** Why an archive yields no manifest: one phrase, which quotes nothing of its contents. */
+/** Why no manifest can be read from an archive: one phrase, which quotes nothing of its contents. */
 export class ArchiveFault extends Error {}

@@ -1,10 +1,10 @@
 /**
- * The manifest of a `.mur.zip`, by one strict reading, and nowhere near the disk.
+ * Reads the manifest of a `.mur.zip` strictly, and unpacks nothing to disk.
  *
- * The launcher reads the same archive with another ZIP reader, and other unpackers put its files on disk. Wherever a
- * lying archive could show two readers two manifests, it is refused rather than read one way. Every file of this folder
- * says which of its rules an ordinary archiver meets. Of those here it meets none: it writes entries one behind the other,
- * lists them in that order, gives each one name, and packs no two files of one path.
+ * The launcher reads the same archive with another ZIP reader, and other unpackers write its files to disk. An archive
+ * that could show different manifests to different readers is refused. Each file of this folder says whether an archive
+ * of an ordinary archiver can be refused by its rules. By those in this file it cannot: such an archiver writes entries
+ * one after another, lists them in that order, gives each one name, and packs every path once.
  */
 
 import type { ArchiveBytes } from "./archive-bytes.ts";
@@ -18,7 +18,7 @@ import { roleOf } from "./names.ts";
 /**
  * The bytes of the one `murmur.yaml` at the root of an archive.
  *
- * @throws ArchiveFault where the archive is broken, ambiguous or over a limit; whatever `archive` threw otherwise
+ * @throws ArchiveFault if the archive is broken, ambiguous or over a limit; also what `archive` throws
  */
 export function* readArchivedManifest(archive: ArchiveBytes): Generator<void, Uint8Array> {
   const directory = yield* readDirectory(archive);
@@ -37,7 +37,7 @@ export function* readArchivedManifest(archive: ArchiveBytes): Generator<void, Ui
     }
     yield* archive.skipTo(end);
     before = entry;
-    // Entries may be empty, and very many.
+    // There may be very many entries, each of them empty.
     yield;
   }
   yield* takeUpTo(directory.start, archive, before);
@@ -48,12 +48,12 @@ export function* readArchivedManifest(archive: ArchiveBytes): Generator<void, Ui
 const NO_MANIFEST = "it holds no murmur.yaml at its root";
 const OVERLAPS = "one of its entries overlaps another part of it, or stands in another order than listed";
 
-/** What may stand before the first entry: a line that starts a program, say, and nothing that a reader takes for an archive. */
+/** The most bytes before the first entry: room for a line that starts a program, but not for another archive. */
 const MAX_PREFIX_BYTES = 4096;
 
 /**
- * Moves to the next header. A reader that knows no directory goes from header to header, and would find an entry that is
- * hidden between two others: nothing stands there but what belongs to the one before.
+ * Moves to the next header. A reader that ignores the directory goes from header to header, and would find an entry hidden
+ * between two others. So only what belongs to the previous entry may be there.
  */
 function* takeUpTo(
   position: number,
@@ -73,7 +73,7 @@ function* takePrefix(archive: ArchiveBytes, length: number): Generator<void, voi
   }
 }
 
-/** Which of the entries is the manifest, the first being 0. */
+/** The index of the manifest's entry. */
 function* findManifest(directory: Directory): Generator<void, number> {
   let manifest: number | undefined;
   let leading = 0;
@@ -90,7 +90,7 @@ function* findManifest(directory: Directory): Generator<void, number> {
   return manifest;
 }
 
-/** Moves to the data of an entry, whose local header must tell the same of it as the directory. */
+/** Moves to the data of an entry. Its local header must agree with the directory. */
 function* takeHeaderOf(entry: Entry, archive: ArchiveBytes, directory: Directory): Generator<void, void> {
   if (entry.offset + LOCAL_BYTES > directory.start) throw new ArchiveFault(OVERLAPS);
   const header = yield* takeLocalHeader(archive);

@@ -1,11 +1,11 @@
-/** The central directory of a ZIP archive: its entries, one after the other, filling it from its start to its end. */
+/** The central directory of a ZIP archive: its entries, which must fill it from start to end. */
 
 import type { ArchiveBytes } from "./archive-bytes.ts";
 import { ArchiveFault } from "./archive-fault.ts";
 import { type DirectoryBounds, directoryBounds, LONGEST_END } from "./end-record.ts";
 import { readExtraFields, resolveZip64 } from "./extra-fields.ts";
 
-/** Room for some hundred thousand entries. It is held in memory while the archive is read. */
+/** Enough for some hundred thousand entries. The directory is in memory while the archive is read. */
 const MAX_DIRECTORY_BYTES = 16 * 1024 * 1024;
 
 const ENTRY_SIGNATURE = 0x02014b50;
@@ -14,7 +14,7 @@ const ENTRY_BYTES = 46;
 /** One entry as the directory describes it. */
 export interface Entry {
   readonly name: Buffer;
-  /** A second name, which some readers take instead. */
+  /** A second name, which some readers use instead. */
   readonly unicodePath: Buffer | undefined;
   readonly flags: number;
   readonly method: number;
@@ -22,7 +22,7 @@ export interface Entry {
   readonly compressedSize: number;
   readonly uncompressedSize: number;
   readonly externalAttributes: number;
-  /** Where its local header stands in the file. */
+  /** Position of its local header in the file. */
   readonly offset: number;
 }
 
@@ -45,7 +45,7 @@ export function* readDirectory(archive: ArchiveBytes): Generator<void, Directory
   return { ...bounds, bytes };
 }
 
-/** @throws ArchiveFault where the entries are not as many, or not as long, as the end record says */
+/** @throws ArchiveFault if their number or their length differs from the end record's */
 export function* entriesOf({ bytes, entries }: Directory): Generator<Entry> {
   let at = 0;
   for (let count = 0; count < entries; count++) {

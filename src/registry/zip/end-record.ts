@@ -1,11 +1,11 @@
 /**
- * The end of a ZIP archive, which says where its directory lies.
+ * The end of a ZIP archive, which says where its directory is.
  *
  * Readers differ in which end record they find and which of its fields they trust. So the last signature in the file
- * must be that of the record, nothing but zeros may follow its comment, and everything that the records say must agree.
+ * must be that of the record, only zeros may follow its comment, and all that the records say must agree.
  *
- * An ordinary archiver writes one end record, on one disk, right behind the directory (and behind a zip64 record without
- * extensions, where there is one). So it never meets the refusals here.
+ * An ordinary archiver writes one end record, for one disk, right after the directory (and after a zip64 record without
+ * extensions, if there is one). So its archives are never refused here.
  */
 
 import { ArchiveFault } from "./archive-fault.ts";
@@ -17,13 +17,13 @@ const LOCATOR_BYTES = 20;
 const ZIP64_SIGNATURE = 0x06064b50;
 const ZIP64_BYTES = 56;
 
-/** To standard output, bsdtar writes whole blocks of 10,240 bytes, as for a tape. */
+/** bsdtar pads its standard output to whole blocks of 10,240 bytes, as for a tape. */
 const MAX_PADDING = 10_239;
 
 /** The longest end of an archive: a zip64 record, its locator, the end record, a comment and padding. */
 export const LONGEST_END = ZIP64_BYTES + LOCATOR_BYTES + END_BYTES + 0xffff + MAX_PADDING;
 
-/** Where the directory lies, as positions in the file. */
+/** Where the directory is, as positions in the file. */
 export interface DirectoryBounds {
   readonly start: number;
   /** Exclusive. */
@@ -34,8 +34,8 @@ export interface DirectoryBounds {
 /**
  * Reads the end records.
  *
- * @param tail the last bytes of the archive, `LONGEST_END` of them or all
- * @param tailStart where they stand in it
+ * @param tail the last `LONGEST_END` bytes of the archive, or all of it
+ * @param tailStart their position in the archive
  * @throws ArchiveFault
  */
 export function directoryBounds(tail: Buffer, tailStart: number): DirectoryBounds {
@@ -62,7 +62,7 @@ export function directoryBounds(tail: Buffer, tailStart: number): DirectoryBound
   return agreed(large.record, large.position);
 }
 
-/** Whether the archive ends with the comment of the record at `at`, and with zeros up to a full block. */
+/** Whether the archive ends with the comment of the record at `at` and padding zeros. */
 function endsWith(tail: Buffer, at: number): boolean {
   const end = at + END_BYTES + tail.readUInt16LE(at + 20);
   return (
@@ -81,7 +81,7 @@ interface EndRecord {
   readonly start: number;
 }
 
-/** The directory fills what lies between its start and the first of the end records. */
+/** The directory must fill the space between its start and the first end record. */
 function agreed(record: EndRecord, position: number): DirectoryBounds {
   const { disk, directoryDisk, entriesHere, entries, length, start } = record;
   if (disk !== 0 || directoryDisk !== 0) throw new ArchiveFault("it is one part of several");
@@ -89,7 +89,7 @@ function agreed(record: EndRecord, position: number): DirectoryBounds {
   return { start, end: position, entries };
 }
 
-/** The zip64 record, where a locator stands before the end record: some readers look for one whatever the fields say. */
+/** The zip64 record, if a locator precedes the end record. Some readers look for one whatever the fields say. */
 function zip64Record(
   tail: Buffer,
   tailStart: number,
@@ -101,7 +101,7 @@ function zip64Record(
   const isHere =
     at >= 0 &&
     tail.readUInt32LE(at) === ZIP64_SIGNATURE &&
-    // The record counts what follows its first twelve bytes.
+    // The record's size does not include its first twelve bytes.
     tail.readBigUInt64LE(at + 4) === BigInt(ZIP64_BYTES - 12) &&
     tail.readUInt32LE(locator + 4) === 0 &&
     tail.readBigUInt64LE(locator + 8) === BigInt(tailStart + at) &&

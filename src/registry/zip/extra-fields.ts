@@ -1,29 +1,29 @@
 /**
- * The extra fields of an entry: numbers that do not fit their place, and a second name.
+ * The extra fields of an entry: numbers too large for the header, and a second name.
  *
- * An ordinary archiver writes whole fields, and each kind at most once.
+ * An ordinary archiver writes whole fields, each kind at most once, so its archives are never refused here.
  */
 
 import { ArchiveFault } from "./archive-fault.ts";
 
 const ZIP64 = 0x0001;
 const UNICODE_PATH = 0x7075;
-/** A version and the checksum of the name stand before the path. */
+/** A version and the checksum of the name come before the path. */
 const UNICODE_PATH_HEAD = 5;
 
-/** The fields that decide what an entry is; what stands in others is nothing to this reader. */
+/** The two fields that matter to this reader. */
 export interface ExtraFields {
-  /** The numbers that a placeholder stands for, in their order. */
+  /** The numbers that replace placeholders, in order. */
   readonly zip64: Buffer | undefined;
-  /** The name that some readers take instead of the entry's own. */
+  /** The name that some readers use instead of the entry's name. */
   readonly unicodePath: Buffer | undefined;
 }
 
-/** @throws ArchiveFault where a field is cut off, or stands there twice */
+/** @throws ArchiveFault if a field is cut off, or occurs twice */
 export function readExtraFields(extra: Buffer): ExtraFields {
   let zip64: Buffer | undefined;
   let unicodePath: Buffer | undefined;
-  // Up to three bytes may be left: some align the data with them.
+  // Up to three bytes may be left: some archivers use them to align the data.
   for (let at = 0; at + 4 <= extra.length; ) {
     const kind = extra.readUInt16LE(at);
     const end = at + 4 + extra.readUInt16LE(at + 2);
@@ -41,13 +41,13 @@ export function readExtraFields(extra: Buffer): ExtraFields {
   return { zip64, unicodePath };
 }
 
-/** What stands in a field of 32 bits where the number is in the zip64 field. */
+/** The value of a 32-bit field whose number is in the zip64 field. */
 const PLACEHOLDER = 0xffffffff;
 
 /**
- * The numbers of a header: those that are placeholders are taken from the zip64 field, one after the other.
+ * The numbers of a header. Placeholders are replaced by the numbers of the zip64 field, in order.
  *
- * @throws ArchiveFault where it does not hold them
+ * @throws ArchiveFault if the zip64 field does not have them
  */
 export function resolveZip64(numbers: readonly number[], zip64: Buffer | undefined): readonly number[] {
   let at = 0;

@@ -1,6 +1,5 @@
 /**
- * The header that stands before the data of an entry. Some readers go by it and not by the directory, so the two must
- * tell the same story.
+ * The header before the data of an entry. Some readers use it instead of the directory, so the two must agree.
  */
 
 import type { ArchiveBytes } from "./archive-bytes.ts";
@@ -14,7 +13,7 @@ export const LOCAL_BYTES = 30;
 
 /** The sizes and the checksum follow the data: the archiver did not know them when it wrote the header. */
 export const FLAG_DATA_DESCRIPTOR = 0x8;
-/** Encrypted, data descriptor, strongly encrypted: what decides how the data is read. */
+/** Encrypted, data descriptor, strongly encrypted: the flags that decide how the data is read. */
 const FLAGS_OF_DATA = 0x1 | FLAG_DATA_DESCRIPTOR | 0x40;
 
 export interface LocalHeader {
@@ -27,7 +26,7 @@ export interface LocalHeader {
   readonly uncompressedSize: number;
 }
 
-/** Reads the header where the archive stands, and stops at the data. */
+/** Reads the header at the archive's position, up to the data. */
 export function* takeLocalHeader(archive: ArchiveBytes): Generator<void, LocalHeader> {
   const fixed = yield* archive.take(LOCAL_BYTES);
   if (fixed.readUInt32LE(0) !== LOCAL_SIGNATURE) {
@@ -52,7 +51,7 @@ export function* takeLocalHeader(archive: ArchiveBytes): Generator<void, LocalHe
 /** Whether the header describes the data as the directory does. */
 export function describesSameData(header: LocalHeader, entry: Entry): boolean {
   if (header.method !== entry.method || (header.flags ^ entry.flags) & FLAGS_OF_DATA) return false;
-  // Archivers that did not know a number yet left a zero in its place.
+  // An archiver that does not know a number yet writes a zero.
   const isUnknown = (number: number) => (header.flags & FLAG_DATA_DESCRIPTOR) !== 0 && number === 0;
   return (["crc32", "compressedSize", "uncompressedSize"] as const).every(
     (field) => header[field] === entry[field] || isUnknown(header[field]),

@@ -1,19 +1,19 @@
 /**
- * The entry `murmur.yaml` at the root of an archive: what it may be, and its text.
+ * The entry `murmur.yaml` at the root of an archive: checks and unpacks it.
  *
- * An ordinary archiver meets no refusal here but the limit of size: a manifest is a file, stored or deflated, without a
- * password.
+ * An ordinary archiver stores or deflates a manifest, as a file without a password. So its archives are refused here only
+ * for a manifest that is too large.
  */
 
 import { MAX_MANIFEST_BYTES } from "../manifest.ts";
 import { ArchiveFault } from "./archive-fault.ts";
 import type { Entry } from "./directory.ts";
 
-/** Deflate adds a few bytes to what it cannot shrink; a stream longer than this was made to be long. */
+/** Deflate adds only a few bytes to what it cannot shrink, so a longer stream is an attack. */
 const MAX_COMPRESSED_BYTES = 2 * MAX_MANIFEST_BYTES;
 
 const DOS_DIRECTORY = 0x10;
-/** None; a pipe, as an archiver writes that read its standard input; a regular file. */
+/** No type; a pipe, from an archiver that read its standard input; a regular file. */
 const UNIX_TYPES = [0, 0o010000, 0o100000];
 const ENCRYPTED = 0x1 | 0x40;
 const STORED = 0;
@@ -21,7 +21,7 @@ const DEFLATED = 8;
 
 const TOO_LARGE = `its murmur.yaml is larger than ${MAX_MANIFEST_BYTES / 1024} KiB`;
 
-/** @throws ArchiveFault unless the data of the entry, of at most a few hundred KiB, can be read in one way */
+/** @throws ArchiveFault unless the data is at most a few hundred KiB and all readers read it the same way */
 export function checkManifestEntry(entry: Entry): void {
   if (!isFile(entry)) throw new ArchiveFault("its murmur.yaml is a directory or a link");
   if (entry.flags & ENCRYPTED) throw new ArchiveFault("its murmur.yaml is encrypted");
@@ -33,7 +33,7 @@ export function checkManifestEntry(entry: Entry): void {
   }
 }
 
-/** The text in the data of an entry that was checked. */
+/** The text of an entry that was checked. */
 export function unpackManifest(packed: Buffer, entry: Entry): Uint8Array {
   const text = entry.method === STORED ? packed : inflate(packed);
   if (text.length !== entry.uncompressedSize || Bun.hash.crc32(text) !== entry.crc32) {
@@ -42,7 +42,7 @@ export function unpackManifest(packed: Buffer, entry: Entry): Uint8Array {
   return text;
 }
 
-/** Unpackers make of an entry what its attributes say, and some of them ignore which system the attributes are from. */
+/** Unpackers create what an entry's attributes say, and some ignore which system the attributes are from. */
 function isFile({ externalAttributes }: Entry): boolean {
   const unixType = (externalAttributes >>> 16) & 0o170000;
   return UNIX_TYPES.includes(unixType) && (externalAttributes & DOS_DIRECTORY) === 0;
@@ -64,7 +64,7 @@ function inflate(packed: Buffer): Uint8Array {
   return unpacked.buffer;
 }
 
-/** The fault, or the error itself where the host is to blame. */
+/** The fault, or the error itself if the host is to blame. */
 function inflateFault(error: unknown): unknown {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ERR_BUFFER_TOO_LARGE") return new ArchiveFault(TOO_LARGE);
@@ -74,7 +74,7 @@ function inflateFault(error: unknown): unknown {
   return error;
 }
 
-/** What `info` adds, which the runtime's types leave out: how much of the input was used. */
+/** The result with `info`, which the runtime's types leave out: it says how much of the input was used. */
 interface InflateInfo {
   readonly buffer: Uint8Array;
   readonly engine: { readonly bytesWritten: number };

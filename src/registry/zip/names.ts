@@ -1,6 +1,6 @@
 /**
- * The names of an entry, and which one of them is the manifest. Some readers go by the name in the directory, some by the
- * local one, some by the Unicode path beside either.
+ * The names of an entry, and whether it is the manifest. Some readers use the name in the directory, some the local one,
+ * some the Unicode path next to either.
  */
 
 import { ArchiveFault } from "./archive-fault.ts";
@@ -8,7 +8,7 @@ import { leadsToManifest } from "./unpacked-path.ts";
 
 const MANIFEST_NAME = Buffer.from("murmur.yaml");
 
-/** As a header has them. */
+/** The names in a header. */
 export interface Names {
   readonly name: Buffer;
   readonly unicodePath: Buffer | undefined;
@@ -20,12 +20,12 @@ export type Role =
   | "another of that path"
   | "another file";
 
-/** @throws ArchiveFault where the names contradict each other */
+/** @throws ArchiveFault if the names contradict each other */
 export function roleOf({ name, unicodePath }: Names): Role {
   const names = unicodePath ? [name, unicodePath] : [name];
-  // An unpacker may give it the name of the entry before.
+  // An unpacker may use the previous entry's name.
   if (names.some((one) => one.length === 0)) throw new ArchiveFault("one of its entries has no name");
-  // A reader in C ends a name there.
+  // A reader written in C ends the name at a NUL.
   if (names.some((one) => one.includes(0))) {
     throw new ArchiveFault("the name of one of its entries holds a NUL");
   }

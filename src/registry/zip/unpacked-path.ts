@@ -1,18 +1,18 @@
 /**
- * Where an entry lands on the disk of whoever unpacks the archive.
+ * Where an unpacker may write an entry on disk.
  *
- * Unpackers mend names, each in its way: they drop what is not printable, drive letters, the version after a `;`, empty
- * components and dots; some take `\` for `/`, and some disks know no upper case. So a name that has the manifest's in it
- * is taken for it, unless it is plainly another path: `examples/murmur.yaml`, `murmur.yaml.orig`.
+ * Unpackers change names, each in its own way. They drop unprintable characters, drive letters, the version after a `;`,
+ * empty components and dots; some read `\` as `/`, and some disks ignore case. So a name that contains the manifest's
+ * counts as the manifest, unless it clearly is another path: `examples/murmur.yaml`, `murmur.yaml.orig`.
  */
 
 const MANIFEST = "murmur.yaml";
 
-/** What unpackers drop, or make something else of. Bytes of other alphabets are left alone. */
+/** What unpackers drop or replace. They keep bytes of other alphabets. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
 const MENDED = /[\u0000-\u001f\u007f\\:;?*"<>|]|^ |[. ]$/;
 
-/** A component that every unpacker makes the same of. */
+/** Whether every unpacker writes this component the same way. */
 function isPlain(component: string): boolean {
   return /[a-z0-9_]/.test(component) && !MENDED.test(component);
 }
