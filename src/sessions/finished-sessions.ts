@@ -89,6 +89,7 @@ function isAt(words: Uint32Array, at: number): boolean {
   return true;
 }
 
+/** `at` lies within, as every place of an entry does. */
 function wordOf(words: Uint32Array, at: number): number {
-  return words[at] ?? 0;
+  return words[at] as number;
 }
