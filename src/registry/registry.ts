@@ -15,6 +15,7 @@ import { type Entry, Memory } from "./memory.ts";
 import { OnceATurn } from "./once-a-turn.ts";
 import { locate, type Place, type RegistryDirectory } from "./places.ts";
 import { platformName } from "./platform.ts";
+import { Shared } from "./shared.ts";
 import { readSidecar } from "./sidecar.ts";
 import { SpareDescriptors } from "./spare-descriptors.ts";
 
@@ -61,6 +62,7 @@ export class Registry<Held, Read = Manifest> {
   readonly #directory: RegistryDirectory;
   readonly #looks = perAsker(() => new OnceATurn<Resolution<Held>>());
   readonly #lanes = perAsker((asker) => new Lane(LANES[asker]));
+  readonly #shared = new Shared<Held>();
   readonly #memories: Readonly<Record<Asker, Memory<Resolution<Held>>>>;
 
   constructor(options: RegistryOptions<Held, Read>) {
@@ -169,7 +171,7 @@ export class Registry<Held, Read = Manifest> {
       const message = `manifest parse error: '${key}': ${manifest.fault}`;
       return { resolution: { ok: false, message }, lasting: true };
     }
-    const held = await this.#options.lower(manifest.manifest);
+    const held = this.#shared.of(reading.sha256, await this.#options.lower(manifest.manifest));
     const artifact = { sha256: reading.sha256, held };
     return { resolution: { ok: true, artifact }, lasting: true, bytes: reading.manifestText.length };
   }

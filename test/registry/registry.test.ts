@@ -235,6 +235,20 @@ describe("the registry", () => {
     expect(await resolve()).toMatchObject({ ok: true, artifact: { held: "a" } });
   });
 
+  test("makes nothing twice of the same bytes while anybody holds it, though it has forgotten them", async () => {
+    for (const name of ["local/a", "local/b"]) await publishCapsule(path, name);
+    const registry = create({ capacity: 1 });
+    const resolve = async (name: string) => {
+      const resolution = await registry.resolve(coordinates(name));
+      if (!resolution.ok) throw new Error(resolution.message);
+      return resolution.artifact.held;
+    };
+    const held = await resolve("local/a");
+    expect(await resolve("local/b")).not.toBe(held);
+    expect(await resolve("local/a")).toBe(held);
+    expect(reads).toBe(3);
+  });
+
   test("remembers large manifests as far as they have room together", async () => {
     const filler = `# ${"x".repeat(200 * 1024)}\n`;
     const names = Array.from({ length: 11 }, (_, index) => `local/large${index}`);

@@ -23,9 +23,12 @@ const OPENING =
  * second pass changes nothing.
  */
 export function neutralise(content: string): string {
+  // Read once, whatever there is in it: an opening that nobody sees is also looked past, from every one before it.
+  let readings: readonly Reading[] | undefined;
   return content.replace(OPENING, (opening, at: number) => {
+    readings ??= [readAs(content, lettersOf), readAs(content, taggedLettersOf)];
     const start = at + opening.length;
-    const isMarker = namesMarker(content, start, lettersOf) || namesMarker(content, start, taggedLettersOf);
+    const isMarker = readings.some(({ letters, places }) => letters.startsWith(LETTERS, places[start]));
     return isMarker ? `${opening}${NEUTRALISED}` : opening;
   });
 }
@@ -34,28 +37,34 @@ export function neutralise(content: string): string {
 const LETTERS = "untrustedcontent";
 
 /**
- * An invisible character as `printable` shows it: it is as little of the name as the character was. Not an opening: where
- * many follow one another, each is looked at once and not from all of those before it.
+ * An invisible character as `printable` shows it: it is as little of the name as the character was. An opening is not one
+ * of them.
  */
 const ESCAPED = /\\u(?!003[cC])[0-9a-fA-F]{4}/y;
 
-/** Whether the text from `start` reads as the name of a marker; it is looked at up to the first character that does not. */
-function namesMarker(text: string, start: number, letters: (character: string) => string): boolean {
-  let read = "";
-  for (let at = start; read.length < LETTERS.length; ) {
+/** A text as it is read: without what is looked past. */
+interface Reading {
+  readonly letters: string;
+  /** For each place of the text, where in `letters` what is read from there begins. */
+  readonly places: Uint32Array;
+}
+
+function readAs(text: string, lettersIn: (character: string) => string): Reading {
+  const places = new Uint32Array(text.length + 1);
+  let letters = "";
+  for (let at = 0; at < text.length; ) {
+    places[at] = letters.length;
     ESCAPED.lastIndex = at;
     if (ESCAPED.test(text)) {
       at = ESCAPED.lastIndex;
       continue;
     }
-    const code = text.codePointAt(at);
-    if (code === undefined) return false;
-    const character = String.fromCodePoint(code);
+    const character = String.fromCodePoint(text.codePointAt(at) ?? 0);
     at += character.length;
-    read += letters(character);
-    if (!LETTERS.startsWith(read.slice(0, LETTERS.length))) return false;
+    letters += lettersIn(character);
   }
-  return true;
+  places[text.length] = letters.length;
+  return { letters, places };
 }
 
 const ACCENTS = /\p{M}/gu;

@@ -37,11 +37,15 @@ export async function replaceFile(
   const staging = encodeName(`.${name}.${randomBytes(8).toString("hex")}`);
   const created = createFileAt(directory, staging);
   if (!created.ok) return created;
-  const filled = await fill(created.value);
-  close(created.value);
-  const done = filled.ok ? renameAt(directory, staging, directory, encodeName(name)) : filled;
-  if (!done.ok) removeAt(directory, staging);
-  return done;
+  let done: Posix<void> | undefined;
+  try {
+    const filled = await fill(created.value);
+    done = filled.ok ? renameAt(directory, staging, directory, encodeName(name)) : filled;
+    return done;
+  } finally {
+    close(created.value);
+    if (!done?.ok) removeAt(directory, staging);
+  }
 }
 
 /** A directory of that name, made owner-only where there is none; a link in its place is refused. */

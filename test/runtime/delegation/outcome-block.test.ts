@@ -185,10 +185,14 @@ describe("the fence", () => {
   });
 });
 
-test("many beginnings of a marker, written as in a program, are each looked at once", () => {
+test.each([
+  ["written as in a program", "\\u003c"],
+  ["invisible", "\u{e003c}"],
+  ["invisible, with accents", "\u{e003c}\u0301"],
+])("many beginnings of a marker, %s, cost no more than other text", (_, beginning) => {
   // Looked at from each of those before it, this takes minutes: more than the suite gives a test.
-  const beginnings = "\\u003c".repeat(80_000);
+  const beginnings = beginning.repeat(80_000);
   expect(neutralise(beginnings)).toBe(beginnings);
-  const marker = neutralise(`${beginnings}\\u200b/untrusted-content>`);
-  expect(marker).toBe(`${beginnings}!MURMUR-NEUTRALISED!\\u200b/untrusted-content>`);
+  const marked = neutralise(`${beginnings}untrusted-content>`);
+  expect(marked).not.toContain(`${beginning}untrusted-content>`);
 });

@@ -1,0 +1,48 @@
+import { afterEach, beforeEach, expect, test } from "bun:test";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { close, type Descriptor, openDirectoryPath } from "../../src/runtime/posix.ts";
+import { fault } from "../../src/runtime/result.ts";
+import { replaceFile, writeAll } from "../../src/runtime/tree/replaced-file.ts";
+import { scratchDirectory } from "../kit/scratch.ts";
+
+let scratch: ReturnType<typeof scratchDirectory>;
+let directory: Descriptor;
+
+beforeEach(() => {
+  scratch = scratchDirectory();
+  const opened = openDirectoryPath(scratch.path);
+  if (!opened.ok) throw new Error(opened.fault);
+  directory = opened.value;
+  writeFileSync(join(scratch.path, "kept"), "old");
+});
+afterEach(() => {
+  close(directory);
+  scratch[Symbol.dispose]();
+});
+
+const openDescriptors = () => readdirSync("/proc/self/fd").length;
+
+test("a file is replaced whole", async () => {
+  expect(await replaceFile(directory, "kept", (to) => writeAll(to, Buffer.from("new")))).toEqual({
+    ok: true,
+    value: undefined,
+  });
+  expect(readFileSync(join(scratch.path, "kept"), "utf8")).toBe("new");
+  expect(readdirSync(scratch.path)).toEqual(["kept"]);
+});
+
+test.skipIf(process.platform !== "linux")(
+  "whoever fails to fill it leaves the old one, and nothing else",
+  async () => {
+    const before = openDescriptors();
+    expect(await replaceFile(directory, "kept", () => fault("ENOSPC"))).toEqual(fault("ENOSPC"));
+    const thrown = replaceFile(directory, "kept", async () => {
+      throw new RangeError("Out of memory");
+    });
+    await expect(thrown).rejects.toThrow("Out of memory");
+    expect(readFileSync(join(scratch.path, "kept"), "utf8")).toBe("old");
+    expect(readdirSync(scratch.path)).toEqual(["kept"]);
+    expect(openDescriptors()).toBe(before);
+  },
+);
