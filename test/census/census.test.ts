@@ -147,6 +147,7 @@ describe.if(onLinux)("a census", () => {
     await same.end();
     expect(census.count()).toBe(1);
     census.sessionEnded("ses_a");
+    expect(census.count()).toBe(1);
     census.sessionStarted("ses_a");
     expect(census.count()).toBe(1);
     await other.end();
