@@ -110,7 +110,6 @@ export class Census {
     this.#survivors.delete(index);
     this.#polled.delete(index);
     if (survivor.registered) this.#registered--;
-    survivor.registered = false;
     if (survivor.descriptor !== undefined) closeDescriptor(survivor.descriptor);
     const { sessionId } = survivor.record;
     const others = this.#bySession.get(sessionId)?.filter((other) => other !== survivor) ?? [];

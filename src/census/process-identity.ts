@@ -97,9 +97,12 @@ export function parseProcStat(text: string): ThreadStat {
 }
 
 function readDarwin(pid: number): ProcessReading {
-  if (probe(pid) === ESRCH) return GONE;
-  const started = darwinStartTime(pid);
-  // A pid that answers a probe but has no process information is a zombie.
+  return probe(pid) === ESRCH ? GONE : darwinReading(darwinStartTime(pid));
+}
+
+/** What `darwinStartTime` says of a pid that answers a probe. */
+export function darwinReading(started: ReturnType<typeof darwinStartTime>): ProcessReading {
+  // One that has no process information is a zombie.
   if (started === ESRCH) return GONE;
   if (typeof started === "number") return { held: true, startToken: undefined };
   return { held: true, startToken: `${started.seconds}.${String(started.microseconds).padStart(6, "0")}` };
