@@ -1,4 +1,3 @@
-import { compiledBinary } from "../kit/binary.ts";
 import { describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import {
@@ -16,9 +15,10 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { version } from "../../package.json" with { type: "json" };
 import { defaultCeiling } from "../../src/referee/bounds.ts";
+import { compiledBinary } from "../kit/binary.ts";
 import { createHost, spawns } from "../kit/host.ts";
-import { until } from "../kit/until.ts";
 import { sleeper, startTokenOf, writeRecord } from "../kit/records.ts";
+import { until } from "../kit/until.ts";
 
 /** Runs the executable to its end. */
 function run(args: string[], env: Record<string, string>, options: { stdout?: number } = {}) {

@@ -1,8 +1,8 @@
 /** What one request may cost: bodies of 64 KiB, heads that the parser takes, and not a byte more is waited for. */
 
 import { expect, test } from "bun:test";
-import { connectRaw, exchangeRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
 import { sharedDaemon } from "../kit/family.ts";
+import { connectRaw, exchangeRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
 
 const daemon = sharedDaemon();
 

@@ -2,10 +2,10 @@
 
 import { beforeAll, expect, test } from "bun:test";
 import { deflateRawSync } from "node:zlib";
-import { STORED, type ZipEnd, type ZipEntry, zipBytes } from "../kit/zip-bytes.ts";
 import { manifestOf, sharedFamily } from "../kit/family.ts";
 import type { Answer } from "../kit/host.ts";
 import { shared } from "../kit/shared.ts";
+import { STORED, type ZipEnd, type ZipEntry, zipBytes } from "../kit/zip-bytes.ts";
 
 const host = sharedFamily();
 const daemon = shared(() => host().start());

@@ -1,9 +1,9 @@
 /** Who may talk to the daemon: no web page, under whatever name it reached the port. */
 
 import { expect, test } from "bun:test";
-import { connectRaw, exchangeRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
 import { sharedDaemon } from "../kit/family.ts";
 import { VERSION } from "../kit/host.ts";
+import { connectRaw, exchangeRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
 
 const daemon = sharedDaemon();
 

@@ -3,9 +3,9 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { recordOf, sleeper, startTokenOf } from "../kit/records.ts";
 import { createFamily } from "../kit/family.ts";
 import { VERSION } from "../kit/host.ts";
+import { recordOf, sleeper, startTokenOf } from "../kit/records.ts";
 
 const IDENTITY = /^not authorised: /;
 const LIMITS = ["--max-live-capsules", "100000", "--max-concurrent", "100000"];

@@ -1,10 +1,10 @@
 /** What the operator is told, and that neither a request nor a bad stderr can turn it against the daemon. */
 
 import { expect, test } from "bun:test";
-import { exchangeRaw, requestBytes } from "../kit/raw-http.ts";
-import { until } from "../kit/until.ts";
 import { manifestOf, sharedFamily } from "../kit/family.ts";
 import { type Daemon, VERSION } from "../kit/host.ts";
+import { exchangeRaw, requestBytes } from "../kit/raw-http.ts";
+import { until } from "../kit/until.ts";
 
 const host = sharedFamily();
 

@@ -1,10 +1,10 @@
 /** Out of file descriptors: the daemon goes on with what it has, and recovers. */
 
 import { expect, test } from "bun:test";
-import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
-import { until } from "../kit/until.ts";
 import { createFamily, manifestOf } from "../kit/family.ts";
 import { VERSION } from "../kit/host.ts";
+import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
+import { until } from "../kit/until.ts";
 
 const HEALTH = requestBytes({ path: "/health" });
 

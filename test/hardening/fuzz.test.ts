@@ -6,9 +6,9 @@
 
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { connectRaw, requestBytes } from "../kit/raw-http.ts";
 import { sharedDaemon } from "../kit/family.ts";
 import { VERSION } from "../kit/host.ts";
+import { connectRaw, requestBytes } from "../kit/raw-http.ts";
 
 const SEED = Number(process.env.FUZZ_SEED ?? 20_260_801);
 const BATCHES = 100;

@@ -4,12 +4,12 @@
  */
 
 import { beforeAll, expect, test } from "bun:test";
-import { connectRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
-import { until } from "../kit/until.ts";
-import { STORED, zipBytes } from "../kit/zip-bytes.ts";
 import { manifestOf, sharedFamily } from "../kit/family.ts";
 import { VERSION } from "../kit/host.ts";
+import { connectRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
 import { shared } from "../kit/shared.ts";
+import { until } from "../kit/until.ts";
+import { STORED, zipBytes } from "../kit/zip-bytes.ts";
 
 const host = sharedFamily();
 const daemon = shared(() => host().start(["--max-live-capsules", "1000", "--max-concurrent", "1000"]));

@@ -3,11 +3,11 @@
 import { beforeAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { deflateRawSync } from "node:zlib";
+import { manifestOf, sharedFamily } from "../kit/family.ts";
+import { shared } from "../kit/shared.ts";
 import { until } from "../kit/until.ts";
 import { STORED, zipBytes } from "../kit/zip-bytes.ts";
 import { AROUND, besides } from "./besides.ts";
-import { manifestOf, sharedFamily } from "../kit/family.ts";
-import { shared } from "../kit/shared.ts";
 
 const host = sharedFamily();
 const daemon = shared(() => host().start());
@@ -70,8 +70,8 @@ const HEAVY: Readonly<
 };
 
 for (const [what, { archive, told, atOnce }] of Object.entries(HEAVY)) {
-  const others = atOnce ? "is judged" : "others are answered before it is judged";
-  test(`${what}: ${others}, and the verdict stays`, async () => {
+  const judged = atOnce ? "is judged" : "others are answered before it is judged";
+  test(`${what}: ${judged}, and the verdict stays`, async () => {
     const { caller } = daemon();
     const bytes = archive();
     const judge = () => caller.spawn(credential, "local/child");

@@ -7,8 +7,8 @@
  */
 
 import { expect, test } from "bun:test";
-import { connectRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
 import { sharedDaemon } from "../kit/family.ts";
+import { connectRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
 
 const daemon = sharedDaemon();
 

@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
+import { manifestOf, sharedFamily } from "../kit/family.ts";
+import { type Daemon, VERSION } from "../kit/host.ts";
 import { recordOf, sleeper, startTokenOf } from "../kit/records.ts";
 import { canForbidFfi, withoutFfi } from "./no-ffi.ts";
 import { createOrdinaryUser, type OrdinaryUser } from "./ordinary-user.ts";
-import { manifestOf, sharedFamily } from "../kit/family.ts";
-import { type Daemon, VERSION } from "../kit/host.ts";
 
 const onLinux = process.platform === "linux";
 const isRoot = process.getuid?.() === 0;

@@ -4,10 +4,10 @@ import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { exchangeRaw, requestBytes } from "../kit/raw-http.ts";
-import { until } from "../kit/until.ts";
 import { createFamily } from "../kit/family.ts";
 import { type Daemon, type Host, VERSION } from "../kit/host.ts";
+import { exchangeRaw, requestBytes } from "../kit/raw-http.ts";
+import { until } from "../kit/until.ts";
 
 const onLinux = process.platform === "linux";
 

@@ -1,8 +1,8 @@
 /** Clients that send request after request without waiting: each is let go after a few, and others are answered. */
 
 import { expect, test } from "bun:test";
-import { connectRaw, requestBytes } from "../kit/raw-http.ts";
 import { sharedDaemon } from "../kit/family.ts";
+import { connectRaw, requestBytes } from "../kit/raw-http.ts";
 
 const daemon = sharedDaemon(["--max-live-capsules", "100", "--max-concurrent", "100"]);
 

@@ -1,8 +1,8 @@
 /** Clients that dawdle cost others nothing, and are let go after about ten seconds. */
 
 import { expect, test } from "bun:test";
-import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
 import { sharedDaemon } from "../kit/family.ts";
+import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
 
 const daemon = sharedDaemon(["--max-live-capsules", "100", "--max-concurrent", "100"]);
 const caller = () => daemon().caller;
@@ -75,11 +75,16 @@ test("with 500 of them connected others are answered, and all of them are let go
   try {
     expect((await caller().spawn(credential, "local/child")).status).toBe(200);
     expect((await caller().send("/health")).status).toBe(200);
-    const ends = await Promise.all(clients.map(({ dawdler, connection }) => letGo(dawdler, connection)));
-    ends.forEach((end, index) => {
-      const { name, dawdler } = clients[index] as (typeof clients)[number];
-      expect([name, end]).toEqual([name, dawdler.status]);
-    });
+    const reading = clients.filter(({ dawdler }) => dawdler.reads !== false);
+    const ends = await Promise.all(reading.map(async (client) => [client, await letGo(client)] as const));
+    for (const [{ name, dawdler }, end] of ends) expect([name, end]).toEqual([name, dawdler.status]);
+    // Hung until everybody else was let go; what they then find is that most of their answers were given up.
+    for (const { dawdler, connection } of clients) {
+      if (dawdler.reads !== false) continue;
+      connection.resumeReading();
+      await connection.ending();
+      expect(connection.rest().split("HTTP/1.1 200").length - 1).toBeLessThan(PIPELINED_REQUESTS);
+    }
     expect((await caller().spawn(credential, "local/child")).status).toBe(200);
   } finally {
     clearInterval(trickle);
@@ -88,16 +93,8 @@ test("with 500 of them connected others are answered, and all of them are let go
 });
 
 /** Waits for the end of a connection; gives the status that came before it. */
-async function letGo(dawdler: Dawdler, connection: RawConnection): Promise<number | undefined> {
-  if (dawdler.reads === false) {
-    // Hung until everybody else was let go; what it then finds is that most of its answers were given up.
-    await Bun.sleep(14_000);
-    connection.resumeReading();
-    await connection.ending(15_000);
-    expect(connection.rest().split("HTTP/1.1 200").length - 1).toBeLessThan(PIPELINED_REQUESTS);
-    return undefined;
-  }
-  const answer = await connection.answer({ deadlineMs: 25_000 });
-  await connection.ending(25_000);
+async function letGo({ connection }: { readonly connection: RawConnection }): Promise<number | undefined> {
+  const answer = await connection.answer();
+  await connection.ending();
   return answer?.status;
 }

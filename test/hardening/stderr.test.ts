@@ -4,14 +4,14 @@ import { describe, expect, test } from "bun:test";
 import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { compiledBinary } from "../kit/binary.ts";
+import { sharedFamily } from "../kit/family.ts";
 import { shared } from "../kit/shared.ts";
 import { fullPipe, type UnreadStream, unreadSocket, unreadTerminal } from "../kit/unread.ts";
 import { until } from "../kit/until.ts";
+import { type MuteDaemon, startMute } from "./mute.ts";
 import { canForbidFfi, withoutFfi } from "./no-ffi.ts";
 import { createOrdinaryUser } from "./ordinary-user.ts";
-import { type MuteDaemon, startMute } from "./mute.ts";
-import { sharedFamily } from "../kit/family.ts";
-import { compiledBinary } from "../kit/binary.ts";
 
 const isRoot = process.getuid?.() === 0;
 

@@ -1,9 +1,9 @@
 /** A host of its own for one test: a HOME with a registry, the compiled daemon on a free port, and how it is asked. */
 
-import { compiledBinary } from "./binary.ts";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { compiledBinary } from "./binary.ts";
 import { type DaemonProcess, startDaemonProcess } from "./daemon-process.ts";
 import { packCapsule, publishArchive } from "./publish.ts";
 

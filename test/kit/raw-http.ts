@@ -37,7 +37,7 @@ export interface RawConnection {
   close(): void;
 }
 
-const DEADLINE_MS = 30_000;
+const DEADLINE_MS = 60_000;
 
 /** Connects to a loopback port. Rejects where nobody accepts. */
 export async function connectRaw(port: number): Promise<RawConnection> {

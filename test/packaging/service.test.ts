@@ -5,8 +5,8 @@ import { copyFileSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse as parsePlist } from "plist";
 import { readFlags } from "../../src/cli/flags.ts";
-import { documents, ROOT } from "../kit/documents.ts";
 import { compiledBinary } from "../kit/binary.ts";
+import { documents, ROOT } from "../kit/documents.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 /** What a compiled Bun program obeys before its first line. */

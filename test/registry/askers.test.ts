@@ -9,8 +9,8 @@ import { LANES } from "../../src/registry/lanes.ts";
 import { type ManifestReading, readManifest } from "../../src/registry/manifest.ts";
 import { Registry } from "../../src/registry/registry.ts";
 import { publishCapsule } from "../kit/host.ts";
-import { until } from "../kit/until.ts";
 import { nameOf } from "../kit/in-process.ts";
+import { until } from "../kit/until.ts";
 
 let path: string;
 /** The manifests that were read, by name. */
@@ -93,13 +93,14 @@ test("others wait in a short queue, and a caller with a token for none of them",
     ok: false,
     message: `registry error for 'local/${names.at(-1)}/0.1.0': busy; ask again`,
   });
-  await until("the first is being read", () => read.length > 0);
+  // A reading takes a turn, and more where a busy machine takes the time away from its slices.
+  await until("one is being read", () => read.length > 0);
   expect(read).toEqual(["x0"]);
   const last = names.at(-2) ?? "";
   const mine = [registry.resolve(named("mine"), "verified"), registry.resolve(named(last), "verified")];
   const listed = registry.resolve(named("x1"), "listed");
-  await until("the others are being read", () => read.length === 4);
-  expect([...read].sort()).toEqual(["mine", "x0", "x1", last].sort());
+  await until("three more are being read", () => read.length > 3);
+  expect(read.slice(1).sort()).toEqual(["mine", last, "x1"].sort());
   opened.resolve();
   expect(await Promise.all([...mine, listed])).toMatchObject([{ ok: true }, { ok: true }, { ok: true }]);
   expect(await Promise.all(asked)).toMatchObject(asked.map(() => ({ ok: true })));

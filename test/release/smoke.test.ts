@@ -5,8 +5,8 @@ import { type Runner, runnersFor, smoke } from "../../scripts/release/smoke.ts";
 import { TARGETS } from "../../scripts/release/targets.ts";
 import { VERSION } from "../../src/version.ts";
 import { compiledBinary } from "../kit/binary.ts";
-import { until } from "../kit/until.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
+import { until } from "../kit/until.ts";
 
 const NATIVE: Runner = { name: "native", prefix: [], missing: undefined };
 

@@ -6,6 +6,7 @@ import { type Ending, endWithSpawner } from "../../src/runtime/lifeline/follow.t
 import { openLifeline, type ParentLifeline } from "../../src/runtime/lifeline/parent.ts";
 import { openPipe } from "../../src/runtime/posix/pipe.ts";
 import { manualClock } from "../kit/manual-clock.ts";
+import { processesOf, uniqueSleep } from "./world.ts";
 
 // Processes start slowly on a machine that is busy with other things.
 setDefaultTimeout(120_000);
@@ -138,10 +139,11 @@ describe("the child's half", () => {
   });
 });
 
+const SLEEP = uniqueSleep();
 /** What keeps the main thread from everything else. */
 const BUSY = {
   "a busy loop": "for (;;) {}",
-  "a command that it waits for": 'Bun.spawnSync(["sleep", "1000"]);',
+  "a command that it waits for": `Bun.spawnSync(["sh", "-c", "exec ${SLEEP}"]);`,
 };
 
 describe("a bound after the end", () => {
@@ -156,6 +158,7 @@ describe("a bound after the end", () => {
     expect((await reader.read()).value).toBe("busy\n");
     closeSync(writeEnd);
     expect(await child.exited).toBe(143);
+    for (const pid of processesOf(SLEEP)) process.kill(pid, "SIGKILL");
   });
 
   test("counts from when it was set where the end came before", async () => {

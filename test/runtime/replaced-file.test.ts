@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { close, type Descriptor, openDirectoryPath } from "../../src/runtime/posix.ts";
 import { fault } from "../../src/runtime/result.ts";
 import { replaceFile, writeAll } from "../../src/runtime/tree/replaced-file.ts";
+import { noMoreFilesThan, openFiles } from "../kit/folders.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 let scratch: ReturnType<typeof scratchDirectory>;
@@ -21,8 +22,6 @@ afterEach(() => {
   scratch[Symbol.dispose]();
 });
 
-const openDescriptors = () => readdirSync("/proc/self/fd").length;
-
 test("a file is replaced whole", async () => {
   expect(await replaceFile(directory, "kept", (to) => writeAll(to, Buffer.from("new")))).toEqual({
     ok: true,
@@ -35,7 +34,7 @@ test("a file is replaced whole", async () => {
 test.skipIf(process.platform !== "linux")(
   "whoever fails to fill it leaves the old one, and nothing else",
   async () => {
-    const before = openDescriptors();
+    const before = openFiles();
     expect(await replaceFile(directory, "kept", () => fault("ENOSPC"))).toEqual(fault("ENOSPC"));
     const thrown = replaceFile(directory, "kept", async () => {
       throw new RangeError("Out of memory");
@@ -43,6 +42,6 @@ test.skipIf(process.platform !== "linux")(
     await expect(thrown).rejects.toThrow("Out of memory");
     expect(readFileSync(join(scratch.path, "kept"), "utf8")).toBe("old");
     expect(readdirSync(scratch.path)).toEqual(["kept"]);
-    expect(openDescriptors()).toBe(before);
+    await noMoreFilesThan(before);
   },
 );

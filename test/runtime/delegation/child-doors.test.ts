@@ -15,8 +15,8 @@ import {
 } from "../../../src/runtime/index.ts";
 import { exchangeRaw } from "../../kit/raw-http.ts";
 import { coordinates } from "../parent.ts";
-import { writeChild } from "./shell-child.ts";
 import { sharedHost } from "./shared-host.ts";
+import { writeChild } from "./shell-child.ts";
 
 const host = sharedHost();
 

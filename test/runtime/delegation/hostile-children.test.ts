@@ -4,7 +4,6 @@ import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
-
 import { type Block, blocksOf, continued, misdeed, recordOf, type Started, started } from "./driving.ts";
 import { sharedHost } from "./shared-host.ts";
 import type { Misdeeds } from "./worker-misdeeds.ts";

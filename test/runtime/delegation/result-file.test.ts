@@ -12,9 +12,8 @@ import { join } from "node:path";
 import { MAX_KEPT_BYTES, readAnswer } from "../../../src/runtime/delegation/result-file.ts";
 import { close } from "../../../src/runtime/posix.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
-
-import { hold, scratch } from "./kit.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { hold, scratch } from "./kit.ts";
 
 /** A child's directory with an `out`, and the runtime directory of its parent. */
 function places() {

@@ -2,9 +2,8 @@ import { expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-
-import { CLEAN, FINISHED, KILLED, type PlayedChild, playedTask, turns } from "./played.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { CLEAN, FINISHED, KILLED, type PlayedChild, playedTask, turns } from "./played.ts";
 
 /** What a child can do by itself. */
 const DEEDS = {

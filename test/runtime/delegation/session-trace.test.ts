@@ -8,8 +8,8 @@ import { endAll, launch, systemClock } from "../../../src/runtime/index.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
 import { processesOf } from "../world.ts";
-import { writeChild } from "./shell-child.ts";
 import { sharedHost } from "./shared-host.ts";
+import { writeChild } from "./shell-child.ts";
 
 const host = sharedHost();
 

@@ -5,8 +5,8 @@ import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { TaskDelegations } from "../../../src/runtime/index.ts";
 import { blocksOf, continued, delegate } from "./driving.ts";
-import { writeChild } from "./shell-child.ts";
 import { sharedHost } from "./shared-host.ts";
+import { writeChild } from "./shell-child.ts";
 import { OPERATOR, type Tale } from "./teller-program.ts";
 
 const host = sharedHost();

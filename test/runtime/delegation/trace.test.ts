@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFile
 import { join } from "node:path";
 import { createTrace, traceSessionEnd, traceSessionStart } from "../../../src/runtime/index.ts";
 import { holdDirectory } from "../../../src/runtime/tree/held.ts";
-import { manualClock } from "../../kit/manual-clock.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { manualClock } from "../../kit/manual-clock.ts";
 import { coordinates } from "../parent.ts";
 import { hold, scratch } from "./kit.ts";
 

@@ -7,8 +7,8 @@ import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
 import { processesOf } from "../world.ts";
 import { recordOf, started } from "./driving.ts";
-import { sharedHost } from "./shared-host.ts";
 import { turns } from "./played.ts";
+import { sharedHost } from "./shared-host.ts";
 import { canTrace, type Tracer, trace } from "./tracer.ts";
 
 const tracing = await canTrace();

@@ -39,6 +39,22 @@ describe("ending a child", () => {
     expect(clock.waiting()).toBe(0);
   });
 
+  test("takes 3 s of the 5 where this process itself is being ended, before or meanwhile", async () => {
+    const clock = manualClock(Date.now());
+    const [one, other] = await Promise.all([1, 2].map(() => parent().launched("ignores-sigterm")));
+    if (!one || !other) throw new Error("not launched");
+    const hurry = new AbortController();
+    const meanwhile = endAll([one], clock, hurry.signal);
+    hurry.abort();
+    const before = endAll([other], clock, hurry.signal);
+    await clock.advance(2_999);
+    expect(processesOf(world().workdir)).toHaveLength(2);
+    await clock.advance(1);
+    await Promise.all([meanwhile, before]);
+    expect(await one.exited).toMatchObject({ signal: "SIGKILL" });
+    expect(clock.waiting()).toBe(0);
+  });
+
   test("a script gives its slot at the daemon back", async () => {
     const { client } = parent().session.registration;
     const before = await client.status(parent().session.id);

@@ -6,9 +6,9 @@ import { dirname, join } from "node:path";
 import { endAll, type LaunchedChild, systemClock } from "../../../src/runtime/index.ts";
 import { statusOf } from "../../../src/runtime/posix.ts";
 import { createChildSessions } from "../../../src/runtime/session/child-sessions.ts";
+import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { writeChild } from "../delegation/shell-child.ts";
 import { sharedParent } from "../parent.ts";
-import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { processesOf } from "../world.ts";
 
 const { world, parent } = sharedParent();

@@ -1,0 +1,19 @@
+import { expect, test } from "bun:test";
+import { leasePort } from "./leased-port.ts";
+
+test("each of many that are leased at once is another, is free, and lies below what the system hands out", async () => {
+  await using leases = new AsyncDisposableStack();
+  const leased = await Promise.all(Array.from({ length: 50 }, leasePort));
+  for (const lease of leased) leases.use(lease);
+  const ports = leased.map(({ port }) => port);
+  expect(new Set(ports).size).toBe(ports.length);
+  expect(Math.max(...ports)).toBeLessThan(32_768);
+  for (const port of ports) {
+    Bun.listen({ hostname: "127.0.0.1", port, socket: { data() {} } }).stop(true);
+  }
+});
+
+test("nobody answers there", async () => {
+  await using nobody = await leasePort();
+  await expect(fetch(nobody.url)).rejects.toThrow();
+});
