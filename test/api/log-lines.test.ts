@@ -234,7 +234,7 @@ test("a fault of the daemon itself is logged by its kind and its first frames, a
     .get("/broken", () => {
       const fail = (depth: number): never => {
         if (depth > 0) return fail(depth - 1) as never;
-        throw new Broken("secret");
+        throw new Broken("secret\n    at secret (secret.ts:1:1)");
       };
       return [1].map(() => fail(0))[0];
     })
