@@ -1,20 +1,28 @@
 /**
- * `npm run mutants -- [folder…]`: changes one thing at a time in `src/<folder>` and runs `test/<folder>` on each change.
- * Prints the changes that no test noticed. It works on copies and deletes them at the end.
+ * `npm run mutants -- [folder…] [--every=<n>]`: changes one thing at a time in `src/<folder>` and runs the tests of that
+ * folder on each change. A folder or a file within one of them may be named too, `registry/zip`; `--every=6` tries every
+ * sixth change alone. It prints what no test noticed. It works on copies of the tree it is started in, and leaves nothing
+ * behind.
  */
 
-import { cpSync, existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { dirname, join } from "node:path";
 import { API } from "typescript/unstable/async";
-import { ROOT } from "./compile.ts";
 import { type Change, changesOf } from "./mutants/changes.ts";
+import { filesOf, type RunLimits, WorkingCopy } from "./mutants/working-copy.ts";
 
+const ROOT = process.cwd();
 const FOLDERS = ["referee", "tokens", "sessions", "registry", "census", "api"];
-/** A change can make a loop endless. A run that takes this much longer than the unchanged one counts as noticed. */
-const LONGEST_RUN = { factor: 5, moreMs: 5_000 };
-/** The limit of the first run, whose normal duration is not known yet. */
-const FIRST_RUN_MS = 300_000;
+/** A change can make a loop endless: a run that takes so much more than the unchanged one has noticed it. */
+const limitsAfter = ({ cpuSeconds, wallMs }: RunLimits): RunLimits => ({
+  cpuSeconds: Math.ceil(3 * cpuSeconds) + 3,
+  wallMs: Math.ceil(10 * wallMs) + 30_000,
+});
+/** For the first run, which nothing is known of. */
+const FIRST_RUN: RunLimits = { cpuSeconds: 300, wallMs: 600_000 };
+const EVERY = "--every=";
+const EXIT_INTERRUPTED = 130;
 
 interface Mutant extends Change {
   /** From the root of the tree. */
@@ -22,81 +30,102 @@ interface Mutant extends Change {
   readonly source: string;
 }
 
-const running = new Set<Bun.Subprocess>();
-const copies: string[] = [];
+const copies: WorkingCopy[] = [];
+let isInterrupted = false;
 
-function cleanUp(): void {
-  for (const test of running) test.kill("SIGKILL");
-  for (const copy of copies) rmSync(copy, { recursive: true, force: true });
-}
-
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(signal, () => {
-    cleanUp();
-    process.exit(130);
+    isInterrupted = true;
+    // Their runs end now, and so does everything that waits for one.
+    for (const copy of copies) copy.stop();
   });
 }
 
 try {
-  process.exitCode = await main(process.argv.slice(2));
+  const code = await main(process.argv.slice(2));
+  process.exitCode = isInterrupted ? EXIT_INTERRUPTED : code;
 } finally {
-  cleanUp();
+  for (const copy of copies) copy.remove();
 }
 
-async function main(asked: readonly string[]): Promise<number> {
-  const unknown = asked.find((folder) => !FOLDERS.includes(folder));
+async function main(words: readonly string[]): Promise<number> {
+  const asked = words.filter((word) => !word.startsWith(EVERY));
+  const every = Number(words.find((word) => word.startsWith(EVERY))?.slice(EVERY.length) ?? 1);
+  if (!(Number.isInteger(every) && every > 0))
+    return say(`mutants: ${EVERY}<n> takes a whole number from 1 on`);
+  const unknown = asked.find(
+    (folder) => !FOLDERS.includes(topOf(folder)) || !existsSync(join("src", folder)),
+  );
   if (unknown !== undefined) return say(`mutants: '${unknown}' is none of ${FOLDERS.join(", ")}`);
   const folders = asked.length > 0 ? asked : FOLDERS;
-  const trees = Array.from({ length: Math.min(2, availableParallelism()) }, copyTree);
-  const limits = new Map<string, number>();
-  for (const folder of folders) {
-    const started = performance.now();
-    const failed = await firstFailure(trees[0] ?? ROOT, folder, FIRST_RUN_MS);
-    if (failed) return say(`mutants: test/${folder} fails before anything is changed:\n${failed}`);
-    limits.set(folder, Math.round(LONGEST_RUN.factor * (performance.now() - started)) + LONGEST_RUN.moreMs);
+  for (let count = Math.min(2, availableParallelism()); count > 0; count--)
+    copies.push(new WorkingCopy(ROOT));
+  const limits = new Map<string, RunLimits>();
+  for (const tests of new Set(folders.map(testsOf))) {
+    const first = await copies[0]?.test(tests, FIRST_RUN);
+    if (isInterrupted || !first) return EXIT_INTERRUPTED;
+    if (!first.passed) {
+      return say(`mutants: ${tests} fails before anything is changed, so nothing was:\n${first.printed}`);
+    }
+    limits.set(tests, limitsAfter(first));
   }
-  for (const [folder, limitMs] of limits) {
-    const mutants = await mutantsOf(folder);
-    const queue = [...mutants];
-    const survivors: Mutant[] = [];
-    const work = async (tree: string) => {
-      for (let mutant = queue.shift(); mutant; mutant = queue.shift()) {
-        if (!(await isNoticed(tree, folder, limitMs, mutant))) survivors.push(mutant);
-      }
-    };
-    await Promise.all(trees.map(work));
-    survivors.sort((one, other) => one.file.localeCompare(other.file) || one.start - other.start);
-    for (const { file, line, what } of survivors) process.stdout.write(`${file}:${line}: ${what}\n`);
-    const noticed = mutants.length - survivors.length;
-    const share = ((100 * noticed) / Math.max(1, mutants.length)).toFixed(1);
-    process.stdout.write(`${folder}: ${noticed} of ${mutants.length} changes noticed (${share} %)\n`);
+  for (const folder of folders) {
+    await tryAll(folder, limits.get(testsOf(folder)) ?? FIRST_RUN, every);
+    if (isInterrupted) return EXIT_INTERRUPTED;
   }
   return 0;
 }
 
-function say(fault: string): number {
-  process.stderr.write(`${fault}\n`);
-  return 1;
-}
-
-/** Copies tracked and new files from the work tree, and links the dependencies. */
-function copyTree(): string {
-  const tree = mkdtempSync(join(tmpdir(), "mur-roost-mutants-"));
-  copies.push(tree);
-  for (const file of filesOf("")) cpSync(join(ROOT, file), join(tree, file));
-  symlinkSync(join(ROOT, "node_modules"), join(tree, "node_modules"));
-  return tree;
-}
-
-/** The existing files of a folder, relative to the root of the tree. */
-function filesOf(folder: string): string[] {
-  const list = Bun.spawnSync(
-    ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--deduplicate", `./${folder}`],
-    { cwd: ROOT },
+/** Tries the changes of a folder, and prints which ones its tests do not notice. */
+async function tryAll(folder: string, limits: RunLimits, every: number): Promise<void> {
+  const mutants = (await mutantsOf(folder)).filter((_, index) => index % every === 0);
+  const queue = [...mutants];
+  const survivors: Mutant[] = [];
+  let endless = 0;
+  const work = async (copy: WorkingCopy) => {
+    for (let mutant = queue.shift(); mutant && !isInterrupted; mutant = queue.shift()) {
+      const { file, source, start, end, text } = mutant;
+      copy.write(file, source.slice(0, start) + text + source.slice(end));
+      const [nearest, all] = [nearestTests(file), testsOf(folder)];
+      let run = await copy.test(nearest, limits);
+      if (run.passed && nearest !== all) run = await copy.test(all, limits);
+      copy.write(file, source);
+      if (run.passed) survivors.push(mutant);
+      else if (run.wasCut) endless++;
+    }
+  };
+  await Promise.all(copies.map(work));
+  if (isInterrupted) return;
+  survivors.sort((one, other) => one.file.localeCompare(other.file) || one.start - other.start);
+  for (const { file, line, what } of survivors) process.stdout.write(`${file}:${line}: ${what}\n`);
+  const noticed = mutants.length - survivors.length;
+  const share = ((100 * noticed) / Math.max(1, mutants.length)).toFixed(1);
+  process.stdout.write(
+    `${folder}: ${noticed} of ${mutants.length} changes noticed (${share} %), ${endless} of them by a run that did not end\n`,
   );
-  if (!list.success) throw new Error(`git ls-files: ${list.stderr.toString().trim()}`);
-  const listed = list.stdout.toString().split("\0");
-  return listed.filter((file) => file !== "" && existsSync(join(ROOT, file)));
+}
+
+function topOf(folder: string): string {
+  return folder.split("/", 1)[0] ?? "";
+}
+
+/** All tests that are asked about a folder's changes. */
+function testsOf(folder: string): string {
+  return `test/${topOf(folder)}/`;
+}
+
+/** Those among them that are most likely to notice a change of the file: they are asked first. */
+function nearestTests(file: string): string {
+  const own = file.replace(/^src/, "test").replace(/\.ts$/, ".test.ts");
+  if (existsSync(join(ROOT, own))) return own;
+  let folder = dirname(own);
+  while (!existsSync(join(ROOT, folder))) folder = dirname(folder);
+  return `${folder}/`;
+}
+
+function say(fault: string): number {
+  process.stderr.write(`${fault.trimEnd()}\n`);
+  return 1;
 }
 
 async function mutantsOf(folder: string): Promise<Mutant[]> {
@@ -105,7 +134,7 @@ async function mutantsOf(folder: string): Promise<Mutant[]> {
     const snapshot = await api.updateSnapshot({ openProject: join(ROOT, "tsconfig.json") });
     const [project] = snapshot.getProjects();
     const mutants: Mutant[] = [];
-    for (const file of filesOf(`src/${folder}`).filter((name) => name.endsWith(".ts"))) {
+    for (const file of filesOf(ROOT, `src/${folder}`).filter((name) => name.endsWith(".ts"))) {
       const parsed = await project?.program.getSourceFile(join(ROOT, file));
       if (!parsed) throw new Error(`${file} is not part of ${join(ROOT, "tsconfig.json")}`);
       for (const change of changesOf(parsed)) mutants.push({ ...change, file, source: parsed.text });
@@ -114,32 +143,4 @@ async function mutantsOf(folder: string): Promise<Mutant[]> {
   } finally {
     await api.close();
   }
-}
-
-async function isNoticed(
-  tree: string,
-  folder: string,
-  limitMs: number,
-  { file, source, start, end, text }: Mutant,
-): Promise<boolean> {
-  const path = join(tree, file);
-  writeFileSync(path, source.slice(0, start) + text + source.slice(end));
-  try {
-    return (await firstFailure(tree, folder, limitMs)) !== undefined;
-  } finally {
-    writeFileSync(path, source);
-  }
-}
-
-/** What the tests of a folder print if one fails; `undefined` if all pass. */
-async function firstFailure(tree: string, folder: string, limitMs: number): Promise<string | undefined> {
-  const test = Bun.spawn(
-    [process.execPath, "test", "--bail", "--timeout", String(limitMs), `test/${folder}/`],
-    { cwd: tree, stdio: ["ignore", "ignore", "pipe"], timeout: limitMs, killSignal: "SIGKILL" },
-  );
-  running.add(test);
-  const printed = await new Response(test.stderr).text();
-  const code = await test.exited;
-  running.delete(test);
-  return code === 0 ? undefined : printed;
 }

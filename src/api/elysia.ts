@@ -62,12 +62,21 @@ function callerOf(request: Request, tokenHeader: string): Caller {
 function refusalOf(error: unknown, log: DecisionLog): Refusal {
   if (error instanceof Error && "code" in error && error.code === "NOT_FOUND") return { kind: "not-found" };
   if (error instanceof ValidationError && error.type === "params") return { kind: "not-found" };
-  // Log the stack frames only: the message may quote the request.
-  const frames = error instanceof Error ? error.stack?.match(/^\s+at .*$/gm)?.slice(0, 4) : undefined;
   log.failed({
     event: "internal-error",
     error: error instanceof Error ? error.name : typeof error,
-    frames: frames?.map((frame) => frame.trim()).join("; "),
+    frames: error instanceof Error ? framesOf(error) : undefined,
   });
   return { kind: "internal" };
+}
+
+/** The innermost frames of its stack. The message stands before them and may quote the request, so it is cut off first. */
+function framesOf({ message, stack = "" }: Error): string | undefined {
+  const at = stack.indexOf(message);
+  if (at === -1) return undefined;
+  const frames = stack.slice(at + message.length).match(/^\s+at .*$/gm);
+  return frames
+    ?.slice(0, 4)
+    .map((frame) => frame.trim())
+    .join("; ");
 }

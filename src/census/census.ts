@@ -112,7 +112,6 @@ export class Census {
     this.#survivors.delete(index);
     this.#polled.delete(index);
     if (survivor.registered) this.#registered--;
-    survivor.registered = false;
     if (survivor.descriptor !== undefined) close(survivor.descriptor);
     const { sessionId } = survivor.record;
     const others = this.#bySession.get(sessionId)?.filter((other) => other !== survivor) ?? [];

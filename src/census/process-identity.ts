@@ -103,9 +103,12 @@ export function parseProcStat(text: string): ThreadStat {
 }
 
 function readDarwin(pid: number): ProcessReading {
-  if (isFree(pid)) return GONE;
-  const started = darwinStartTime(pid);
-  // A pid that answers a probe but has no process information is a zombie.
+  return isFree(pid) ? GONE : darwinReading(darwinStartTime(pid));
+}
+
+/** What `darwinStartTime` says of a pid that answers a probe. */
+export function darwinReading(started: ReturnType<typeof darwinStartTime>): ProcessReading {
+  // One that has no process information is a zombie.
   if (!started.ok) return started.fault === "ESRCH" ? GONE : { held: true, startToken: undefined };
   const { seconds, microseconds } = started.value;
   return { held: true, startToken: `${seconds}.${String(microseconds).padStart(6, "0")}` };

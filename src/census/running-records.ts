@@ -59,10 +59,10 @@ export function readRunningRecords(directory: string): RecordsReading {
  * cannot be listed, and that is a fault.
  */
 function isBehindBrokenLink(path: string): boolean {
-  for (let at = path; ; at = dirname(at)) {
-    if (lstatSync(at, { throwIfNoEntry: false })) return !statSync(at, { throwIfNoEntry: false });
-    if (at === dirname(at)) return false;
-  }
+  let at = path;
+  // The root has one.
+  while (!lstatSync(at, { throwIfNoEntry: false })) at = dirname(at);
+  return !statSync(at, { throwIfNoEntry: false });
 }
 
 /** Follows no link and never blocks: a FIFO with such a name must not hold up the start. */

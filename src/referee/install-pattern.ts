@@ -29,10 +29,10 @@ export class InstallPatterns {
   covers(pattern: string): boolean {
     if (!PATTERN.test(pattern)) return false;
     if (this.#names.has(pattern)) return true;
-    const text = pattern.endsWith("*") ? pattern.slice(0, -1) : pattern;
     // Loops over this text's lengths: a parent may have hundreds of others, and this runs for each of a child's entries.
-    for (let length = 0; length <= text.length; length++) {
-      if (this.#lengths.has(length) && this.#prefixes.has(text.slice(0, length))) return true;
+    // The star at the end of a pattern is in no prefix.
+    for (let length = 0; length <= pattern.length; length++) {
+      if (this.#lengths.has(length) && this.#prefixes.has(pattern.slice(0, length))) return true;
     }
     return false;
   }

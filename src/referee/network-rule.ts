@@ -60,5 +60,5 @@ export class NetworkRules {
 }
 
 function keyOf(scheme: string | undefined, host: string, port: number | undefined): string {
-  return `${scheme ?? "*"} ${host} ${port ?? "*"}`;
+  return `${scheme} ${host} ${port}`;
 }

@@ -30,8 +30,10 @@ interface Table {
   count: number;
 }
 
-const digest = new Uint32Array(8);
-const digestBytes = new Uint8Array(digest.buffer);
+const digestBytes = new Uint8Array(32);
+const digest = new Uint32Array(digestBytes.buffer);
+/** What of it stands for an id. */
+const idWords = digest.subarray(0, ID_WORDS);
 
 export class FinishedSessions {
   readonly #tables: Table[] = [];
@@ -42,19 +44,18 @@ export class FinishedSessions {
     this.#digest(id);
     const table = this.#tableWithRoom();
     const at = place(table);
-    for (let word = 0; word < ID_WORDS; word++) table.words[at + word] = digest[word] ?? 0;
+    table.words.set(idWords, at);
     table.words[at + DEPTH] = depth;
     table.words[at + ENDING] = ENDINGS.indexOf(status);
     table.count++;
   }
 
   find(id: string): FinishedSession | undefined {
-    if (this.#tables.length === 0) return undefined;
     this.#digest(id);
     for (const table of this.#tables) {
       const at = place(table);
-      const status = ENDINGS[table.words[at + ENDING] ?? 0];
-      if (status !== undefined) return { status, depth: table.words[at + DEPTH] ?? 0 };
+      const status = ENDINGS[wordOf(table.words, at + ENDING)];
+      if (status !== undefined) return { status, depth: wordOf(table.words, at + DEPTH) };
     }
     return undefined;
   }
@@ -66,7 +67,7 @@ export class FinishedSessions {
   #tableWithRoom(): Table {
     const last = this.#tables.at(-1);
     if (last && last.count < last.capacity * 0.75) return last;
-    const capacity = last ? last.capacity * 2 : FIRST_CAPACITY;
+    const capacity = FIRST_CAPACITY * 2 ** this.#tables.length;
     const table = { words: new Uint32Array(capacity * ENTRY_WORDS), capacity, count: 0 };
     this.#tables.push(table);
     return table;
@@ -75,7 +76,7 @@ export class FinishedSessions {
 
 /** Where the entry for the id in `digest` begins, or the free entry it would take. */
 function place({ words, capacity }: Table): number {
-  let slot = (digest[0] ?? 0) & (capacity - 1);
+  let slot = wordOf(idWords, 0) & (capacity - 1);
   for (;;) {
     const at = slot * ENTRY_WORDS;
     if (words[at + ENDING] === 0 || isAt(words, at)) return at;
@@ -84,6 +85,11 @@ function place({ words, capacity }: Table): number {
 }
 
 function isAt(words: Uint32Array, at: number): boolean {
-  for (let word = 0; word < ID_WORDS; word++) if (words[at + word] !== digest[word]) return false;
+  for (let word = 0; word < ID_WORDS; word++) if (words[at + word] !== idWords[word]) return false;
   return true;
+}
+
+/** `at` lies within, as every place of an entry does. */
+function wordOf(words: Uint32Array, at: number): number {
+  return words[at] as number;
 }

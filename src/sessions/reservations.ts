@@ -75,7 +75,6 @@ export class Reservations {
    * is known here. The slot stays reserved until `release`.
    */
   redeem(jti: string): Redemption {
-    this.#expire();
     const reservation = this.#find(jti);
     // An expired reservation stays in its cohort until the whole cohort has expired.
     if (!reservation || reservation.expiry <= this.monotonic()) return "unknown";

@@ -53,7 +53,7 @@ describe("an approval", () => {
 
   test("that has expired on the clock of the wall is expired, though a minute has not passed", async () => {
     const approval = await daemon.caller.approval(root, "local/child");
-    pass(3_600_000, 1);
+    pass(MINUTE, 1);
     expect((await daemon.caller.register("ses_1", "local/child", approval)).json.error).toBe(EXPIRED);
     // Its slot is released on the clock that nobody sets.
     expect(await figures("ses_root")).toMatchObject({ live_children: 1 });

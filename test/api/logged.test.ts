@@ -38,3 +38,12 @@ test("no form of a token is in what is logged of a path or a version", () => {
     expect(capsule).toMatch(/^local\/a@sha256:[0-9a-f]{16}$/);
   }
 });
+
+test("a version is shown up to 64 characters, where no token is in it", () => {
+  const shown = (version: string) =>
+    loggedCapsule({ name: nameOf("local/a"), version: version as ArtifactVersion });
+  expect(shown("1.0.0")).toBe("local/a@1.0.0");
+  expect(shown("1".repeat(64))).toBe(`local/a@${"1".repeat(64)}`);
+  for (const hidden of ["1".repeat(65), "msc1.x"])
+    expect(shown(hidden)).toMatch(/^local\/a@sha256:[0-9a-f]{16}$/);
+});

@@ -1,7 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { Census, takeCensus } from "../../src/census/census.ts";
-import { identify, parseProcStat, readProcess } from "../../src/census/process-identity.ts";
+import {
+  darwinReading,
+  identify,
+  isPossible,
+  parseProcStat,
+  readProcess,
+} from "../../src/census/process-identity.ts";
+import { fault, ok } from "../../src/result.ts";
 import { noMoreFilesThan, openFiles } from "../kit/folders.ts";
 import { createHost } from "../kit/host.ts";
 import { sleeper, startTokenOf, withoutMainThread, writeRecord, zombie } from "../kit/records.ts";
@@ -24,6 +31,10 @@ describe.if(onLinux)("a process's identity", () => {
     expect(identify({ pid, startToken: "" })).toBe("gone");
   });
 
+  test("has a pid that a process can have", () => {
+    expect([-1, 0, 1, 2 ** 31 - 1, 2 ** 31].map(isPossible)).toEqual([false, false, true, true, false]);
+  });
+
   test("of a zombie is gone", async () => {
     const undead = await zombie();
     const startToken = startTokenOf(undead.pid);
@@ -39,7 +50,10 @@ describe.if(onLinux)("a process's identity", () => {
   test("is read after the last bracket, whatever the process calls itself", () => {
     const rest = ["S", ...Array.from({ length: 18 }, (_, index) => String(index)), "4242", "7"].join(" ");
     expect(parseProcStat(`12 (a) Z (b) ${rest}`)).toEqual({ isEnded: false, startToken: "4242" });
-    expect(parseProcStat(`12 (x) ${rest.replace("S", "Z")}`)).toMatchObject({ isEnded: true });
+    for (const state of ["Z", "X", "x"]) {
+      expect(parseProcStat(`12 (x) ${rest.replace("S", state)}`)).toMatchObject({ isEnded: true });
+    }
+    expect(parseProcStat("12 (x) S 1")).toEqual({ isEnded: false, startToken: undefined });
   });
 
   test.skipIf(!Bun.which("python3"))(
@@ -113,6 +127,41 @@ describe.if(onLinux)("a census", () => {
     expect(census.count()).toBe(0);
   });
 
+  test("counts every process of a session that registers as that session, however often it is told", async () => {
+    const [one, same, other] = [sleeper(), sleeper(), sleeper()];
+    const census = new Census([
+      recordFor(one.pid, "ses_a"),
+      recordFor(same.pid, "ses_a"),
+      recordFor(other.pid, "ses_b"),
+    ]);
+    expect(census.count()).toBe(3);
+    census.sessionStarted("ses_a");
+    census.sessionStarted("ses_a");
+    expect(census.count()).toBe(1);
+    census.sessionEnded("ses_a");
+    census.sessionEnded("ses_a");
+    expect(census.count()).toBe(3);
+    await one.end();
+    expect(census.count()).toBe(2);
+    census.sessionStarted("ses_a");
+    expect(census.count()).toBe(1);
+    await same.end();
+    expect(census.count()).toBe(1);
+    census.sessionEnded("ses_a");
+    expect(census.count()).toBe(1);
+    census.sessionStarted("ses_a");
+    expect(census.count()).toBe(1);
+    await other.end();
+    expect(census.count()).toBe(0);
+  });
+
+  test("says why the running directory cannot be listed", () => {
+    expect(takeCensus("/dev/null")).toEqual({
+      ok: false,
+      fault: "/dev/null: Not a directory (os error 20)",
+    });
+  });
+
   test("keeps no descriptor of a process that has gone", async () => {
     const children = Array.from({ length: 20 }, sleeper);
     const records = children.map(({ pid }) => recordFor(pid));
@@ -139,4 +188,13 @@ describe.if(onLinux)("a census", () => {
     expect(taken).toMatchObject({ ok: true, live: 1, read: 4, stale: 2, unreadable: 1 });
     await child.end();
   });
+});
+
+test("macOS tells a process by the second and the microsecond it started", () => {
+  const reading = (seconds: bigint, microseconds: bigint) => darwinReading(ok({ seconds, microseconds }));
+  expect(reading(1_800_000_000n, 42n)).toEqual({ held: true, startToken: "1800000000.000042" });
+  expect(reading(7n, 123_456n)).toEqual({ held: true, startToken: "7.123456" });
+  // A pid that is held and has no information is a zombie's; any other error says nothing of it.
+  expect(darwinReading(fault("ESRCH"))).toEqual({ held: false });
+  expect(darwinReading(fault("EPERM"))).toEqual({ held: true, startToken: undefined });
 });

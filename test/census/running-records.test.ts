@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseRunningRecord, readRunningRecords } from "../../src/census/running-records.ts";
+import { openFiles } from "../kit/folders.ts";
 import { recordOf } from "../kit/records.ts";
 
 const parse = (value: unknown) => parseRunningRecord(Buffer.from(JSON.stringify(value)));
@@ -84,6 +85,39 @@ describe("the running directory", () => {
       ok: false,
       fault: "/dev/null: Not a directory (os error 20)",
     });
+  });
+
+  test("that is missing is none where a link that leads to nothing stands in its way", () => {
+    const directory = mkdtempSync(join(tmpdir(), "mur-roost-running-"));
+    try {
+      symlinkSync("nowhere", join(directory, "link"));
+      mkdirSync(join(directory, "there"));
+      symlinkSync("there", join(directory, "whole"));
+      for (const path of ["link", "link/running", "link/.murmur/running"]) {
+        const fault = `${directory}/${path}: No such file or directory (os error 2)`;
+        expect(readRunningRecords(`${directory}/${path}`)).toEqual({ ok: false, fault });
+      }
+      for (const path of ["other", "there/a/b", "whole/a/b"]) {
+        expect(readRunningRecords(`${directory}/${path}`)).toMatchObject({ ok: true });
+      }
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  test("is read without leaving a file open, whatever is in it", () => {
+    const directory = mkdtempSync(join(tmpdir(), "mur-roost-running-"));
+    try {
+      for (let count = 0; count < 40; count++) {
+        writeFileSync(join(directory, `${count}.json`), count % 2 ? JSON.stringify(whole) : "{");
+        symlinkSync("0.json", join(directory, `link-${count}.json`));
+      }
+      const before = openFiles();
+      expect(readRunningRecords(directory)).toMatchObject({ ok: true, unreadable: 60 });
+      expect(openFiles()).toBeLessThan(before + 10);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
   });
 
   test("holds records in its regular .json files only, and waits for none of the others", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { boundReached, slotBoundReached } from "../../src/referee/bounds.ts";
+import { boundReached, DEFAULT_LIMITS, defaultCeiling, slotBoundReached } from "../../src/referee/bounds.ts";
 import { scopeCovers } from "../../src/referee/filesystem-scope.ts";
 import { InstallPatterns } from "../../src/referee/install-pattern.ts";
 import { parseNetworkRule } from "../../src/referee/network-rule.ts";
@@ -10,6 +10,8 @@ describe("network entries", () => {
   test.each([
     ["example.com", rule("example.com")],
     ["example.com:80", rule("example.com", 80)],
+    ["example.com:0", rule("example.com", 0)],
+    ["example.com:65535", rule("example.com", 65535)],
     ["example.com:0080", rule("example.com", 80)],
     ["http://example.com", rule("example.com", 80, "http")],
     ["HTTPS://Example.COM:443/", rule("example.com", 443, "https")],
@@ -27,6 +29,7 @@ describe("network entries", () => {
     "*",
     "*.example.com",
     "example.com:",
+    "example.com:65536",
     "example.com:99999",
     "example.com/v1",
     "example.com?x",
@@ -68,6 +71,24 @@ describe("install patterns", () => {
     expect(patterns.covers(`${"x".repeat(500)}yz`)).toBe(false);
   });
 
+  test("a prefix covers itself as a name and as a pattern, and what goes on from there; a name covers itself only", () => {
+    const patterns = new InstallPatterns();
+    patterns.add("st*");
+    patterns.add("name");
+    for (const covered of ["st", "st*", "str", "str*", "name"]) expect(patterns.covers(covered)).toBe(true);
+    for (const other of ["s", "s*", "*", "ts", "name*", "names", "nam"]) {
+      expect(patterns.covers(other)).toBe(false);
+    }
+  });
+
+  test("a malformed entry covers nothing", () => {
+    const patterns = new InstallPatterns();
+    for (const malformed of ["", "st**", "St*", "a b", "a*b"]) patterns.add(malformed);
+    for (const name of ["", "*", "st", "st*", "st**", "St", "a b", "a*b"]) {
+      expect(patterns.covers(name)).toBe(false);
+    }
+  });
+
   test("an empty entry is malformed", () => {
     const patterns = new InstallPatterns();
     patterns.add("*");
@@ -91,5 +112,11 @@ describe("bounds", () => {
   test("0 refuses every delegation, on each bound", () => {
     expect(boundReached({ ...limits, maxLiveCapsules: 0 }, standing)).toBe("machine-ceiling");
     expect(slotBoundReached({ ...limits, maxConcurrent: 0 }, standing)).toBe("concurrency");
+  });
+
+  test("where the operator says nothing, three levels and four children; the ceiling is eight a core, 16 to 256", () => {
+    expect(DEFAULT_LIMITS).toEqual({ maxDepth: 3, maxConcurrent: 4 });
+    const cores = [1, 2, 3, 4, 31, 32, 33, 1000];
+    expect(cores.map(defaultCeiling)).toEqual([16, 16, 24, 32, 248, 256, 256, 256]);
   });
 });

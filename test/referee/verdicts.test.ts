@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { excesses } from "../../src/referee/axes.ts";
+import { AXES, excesses } from "../../src/referee/axes.ts";
 import { type Envelope, lowerManifest } from "../../src/referee/envelope.ts";
 import { knownExcesses } from "../../src/referee/verdicts.ts";
 import { readManifest } from "../../src/registry/manifest.ts";
@@ -54,4 +54,36 @@ test("equal entries are kept once, in the order in which they first stand", () =
   );
   expect(held.networkAllow.entries).toEqual(["b.example", "a.example"]);
   expect(held.envAllow.entries).toEqual(["B", "A"]);
+});
+
+test("each axis that is exceeded is named once, by the first entry that exceeds it", () => {
+  const parent = envelopeOf("  shell: {allow: [git]}\n");
+  const child = envelopeOf("  shell: {allow: [git, jq, bash]}\n  env: {allow: [B, A]}\n");
+  expect(atOnce(excesses(parent, child)).map(({ key, entry }) => `${key} ${entry}`)).toEqual([
+    "capabilities.shell.allow jq",
+    "capabilities.env.allow B",
+  ]);
+});
+
+test("twelve axes are asked, in this order", () => {
+  expect(AXES.map(({ key, kind }) => `${key.replace("capabilities.", "")} ${kind}`)).toEqual([
+    "network.allow list",
+    "network.unix_sockets flag",
+    "peer_fetch.allow list",
+    "shell.allow list",
+    "spawn.allow list",
+    "env.allow list",
+    "filesystem.scope scope",
+    "filesystem.workdir_exec flag",
+    "state.store list",
+    "install.skill list",
+    "install.tool list",
+    "containment floor",
+  ]);
+});
+
+test("lowering may pause at each entry, and twice at one that is indexed", () => {
+  const pauses = (capabilities: string) => [...lowerManifest(manifestOf(capabilities))].length;
+  expect(pauses("  shell: {allow: [a, b, c]}\n")).toBe(3);
+  expect(pauses("  network: {allow: [a.example, b.example, a.example]}\n")).toBe(5);
 });

@@ -1,5 +1,8 @@
 import { expect, test } from "bun:test";
-import { isSettled, type Stamp } from "../../src/registry/file-stamp.ts";
+import { rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { isSettled, isUnchanged, sight, type Stamp } from "../../src/registry/file-stamp.ts";
+import { scratchDirectory } from "../kit/scratch.ts";
 
 const SECOND = 1_800_000_000_000;
 const stampAt = (ctimeMs: number, mtimeMs = ctimeMs): Stamp => ({
@@ -18,8 +21,8 @@ test("a file settles once a second change would carry another time", () => {
 });
 
 test("where times are whole seconds, it takes longer than any file system rounds", () => {
-  expect(settledAfter(stampAt(SECOND), 1900)).toBe(false);
-  expect(settledAfter(stampAt(SECOND), 2100)).toBe(true);
+  expect(settledAfter(stampAt(SECOND), 2020)).toBe(false);
+  expect(settledAfter(stampAt(SECOND), 2021)).toBe(true);
 });
 
 test("a modification time that somebody set to a whole second says nothing of the file system", () => {
@@ -29,5 +32,39 @@ test("a modification time that somebody set to a whole second says nothing of th
 test("what is not there is settled, and so is a change that lies ahead of a clock that was set back", () => {
   expect(isSettled([{ path: "/a", stamp: undefined }], SECOND)).toBe(true);
   expect(settledAfter(stampAt(SECOND), -1001)).toBe(true);
-  expect(settledAfter(stampAt(SECOND), -999)).toBe(false);
+  expect(settledAfter(stampAt(SECOND), -1000)).toBe(false);
+});
+
+test("one file that is not settled is enough", () => {
+  const [old, young] = [stampAt(SECOND - 5000), stampAt(SECOND + 1)];
+  const seen = [old, young, old].map((stamp) => ({ path: "/a", stamp }));
+  expect(isSettled(seen, SECOND + 10)).toBe(false);
+  expect(isSettled(seen, SECOND + 30)).toBe(true);
+  expect(isSettled([], SECOND)).toBe(true);
+});
+
+test("a path is as it was seen where all of its stamp is, and where it is still absent", () => {
+  using scratch = scratchDirectory();
+  const path = join(scratch.path, "file");
+  const absent = sight(path);
+  expect(absent).toEqual({ path, stamp: undefined });
+  expect(isUnchanged([absent])).toBe(true);
+  writeFileSync(path, "text");
+  expect(isUnchanged([absent])).toBe(false);
+  const { stamp } = sight(path);
+  if (!stamp) throw new Error("the file was not seen");
+  const { dev, ino, size, mtimeNs, ctimeNs } = stamp;
+  const seen: Stamp = { dev, ino, size, mtimeNs, ctimeNs };
+  expect(size).toBe(4n);
+  expect(isUnchanged([{ path, stamp: seen }])).toBe(true);
+  for (const field of ["dev", "ino", "size", "mtimeNs", "ctimeNs"] as const) {
+    expect(isUnchanged([{ path, stamp: { ...seen, [field]: seen[field] + 1n } }])).toBe(false);
+  }
+  expect(isUnchanged([{ path, stamp: seen }, absent])).toBe(false);
+  rmSync(path);
+  expect(isUnchanged([{ path, stamp: seen }])).toBe(false);
+  expect(isUnchanged([absent])).toBe(true);
+  symlinkSync("file", path);
+  expect(() => sight(path)).toThrow("ELOOP");
+  expect(isUnchanged([absent])).toBe(false);
 });

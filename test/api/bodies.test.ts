@@ -1,0 +1,207 @@
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../../src/api/body-bytes.ts";
+import { createHost, type Host, IDENTITY_REFUSAL } from "../kit/host.ts";
+import { type InProcess, inProcess } from "../kit/in-process.ts";
+import { connectRaw, exchangeRaw, requestBytes } from "../kit/raw-http.ts";
+import { until } from "../kit/until.ts";
+import { type Served, serve } from "./served.ts";
+
+let host: Host;
+let daemon: InProcess;
+let served: Served;
+
+beforeAll(async () => {
+  host = createHost();
+  await host.publish("local/root");
+  daemon = inProcess(host.registry, { spawnAllow: ["local/root"] });
+  served = serve(daemon.context);
+});
+afterAll(async () => {
+  await served[Symbol.asyncDispose]();
+  await host[Symbol.asyncDispose]();
+});
+
+const post = (path: string, body: string, ...headers: (readonly [string, string])[]) =>
+  exchangeRaw(served.port, requestBytes({ method: "POST", path, body, headers }));
+const head = (...headers: (readonly [string, string])[]) =>
+  requestBytes({ method: "POST", path: "/deregister", headers });
+const CHUNKED = head(["Transfer-Encoding", "chunked"]);
+const error = (answer: { readonly body: string } | undefined) => JSON.parse(answer?.body ?? "{}").error;
+
+const SESSION_ID = "'session_id' must be 1 to 256 characters of A-Z, a-z, 0-9, _ . : and -, and not . or ..";
+const NAME =
+  "'name' must be a capsule full name, <scope>/<name>, each part 1 to 100 characters of a-z, 0-9 and -";
+const VERSION =
+  "'version' must be 1 to 128 characters without slashes or control characters, and not . or ..";
+
+describe("a body", () => {
+  test.each([
+    ["", "invalid JSON: the body is empty, and must be a JSON object"],
+    [" ", "invalid JSON: the body cannot be parsed"],
+    ["{", "invalid JSON: the body cannot be parsed"],
+    ["{}x", "invalid JSON: the body cannot be parsed"],
+    ["\u00ff", "invalid JSON: the body is not valid UTF-8"],
+    ['{"name":"\u00c3"}', "invalid JSON: the body is not valid UTF-8"],
+    ["\u00ef\u00bb\u00bf{}", "invalid JSON: the body cannot be parsed"],
+    ["[]", "the body must be a JSON object"],
+    ["null", "the body must be a JSON object"],
+    ['"x"', "the body must be a JSON object"],
+    ["{}", "'session_id' is required"],
+    ['{"session_id":null}', "'session_id' must be a string"],
+    ['{"session_id":""}', "session_id must not be empty"],
+    ['{"session_id":"a b"}', SESSION_ID],
+    ['{"session_id":".."}', SESSION_ID],
+    [`{"session_id":"${"x".repeat(257)}"}`, SESSION_ID],
+    ['{"session_id":"..."}', "'name' is required"],
+    ['{"session_id":"a","name":1}', "'name' must be a string"],
+    ['{"session_id":"a","name":"root"}', NAME],
+    ['{"session_id":"a","name":"local/root"}', "'version' is required"],
+    ['{"session_id":"a","name":"local/root","version":[]}', "'version' must be a string"],
+    ['{"session_id":"a","name":"local/root","version":"1/2"}', VERSION],
+  ])("%j is refused", async (body, message) => {
+    const answer = await post("/register", body);
+    expect([answer?.status, error(answer)]).toEqual([400, message]);
+    expect(daemon.logged.at(-1)).toEqual({
+      event: "request",
+      refused: "bad-body",
+      method: "POST",
+      path: "/register",
+      host: undefined,
+      origin: undefined,
+      detail: message,
+    });
+  });
+
+  test("is asked for what its route needs, and what else it holds is ignored", async () => {
+    expect(error(await post("/spawn", "{}"))).toBe("'name' is required");
+    expect(error(await post("/deregister", "{}"))).toBe("'outcome' is required");
+    expect(error(await post("/deregister", '{"outcome":"done"}'))).toBe(
+      "outcome 'done' is not 'complete' or 'failed'",
+    );
+    expect(daemon.logged.at(-1)).toMatchObject({ refused: "bad-outcome", detail: undefined });
+    const body = '{"x":1,"session_id":"ses_more","name":"local/root","version":"0.1.0","outcome":7}';
+    expect((await post("/register", body, ["Content-Type", "text/plain"]))?.status).toBe(200);
+  });
+
+  test("is read once it is there: `failed` is an outcome, and no token is needed to be understood", async () => {
+    for (const outcome of ["complete", "failed"]) {
+      const answer = await post("/deregister", JSON.stringify({ outcome }));
+      expect([answer?.status, error(answer)]).toEqual([403, IDENTITY_REFUSAL]);
+    }
+  });
+});
+
+/** A body of that many bytes that is understood. */
+const bodyOf = (bytes: number) => '{"outcome":"complete"}'.padEnd(bytes);
+/** The same in two chunks. */
+const chunksOf = (bytes: number) => {
+  const body = bodyOf(bytes);
+  const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+  return `${CHUNKED}${chunk(body.slice(0, 1000))}${chunk(body.slice(1000))}0\r\n\r\n`;
+};
+const TOO_LARGE = { status: 413, body: '{"error":"the body is larger than 65536 bytes"}' };
+
+describe("a body's size", () => {
+  test("is 64 KiB at most, and that whole body is read", async () => {
+    expect(MAX_BODY_BYTES).toBe(65_536);
+    expect((await post("/deregister", bodyOf(65_536)))?.status).toBe(403);
+    expect((await exchangeRaw(served.port, chunksOf(65_536)))?.status).toBe(403);
+  });
+
+  test("beyond that is refused, and what is left of it is never taken for a request", async () => {
+    for (const bytes of [head(["Content-Length", "65537"]) + bodyOf(65_537), chunksOf(65_537)]) {
+      const connection = await connectRaw(served.port);
+      connection.send(bytes + requestBytes({ path: "/health" }));
+      const answer = await connection.answer();
+      expect(answer).toMatchObject(TOO_LARGE);
+      expect(answer?.headers.get("connection")).toBe("close");
+      expect(await connection.answer()).toBeUndefined();
+      connection.close();
+      expect(daemon.logged.at(-1)).toMatchObject({ event: "request", refused: "body-too-large" });
+    }
+  });
+
+  test("is refused before the body has come, and while more of it is coming the answer waits for it", async () => {
+    const connection = await connectRaw(served.port);
+    connection.send(head(["Content-Length", String(8 * 1024 * 1024)]));
+    connection.send(new Uint8Array(8 * 1024 * 1024));
+    expect(await connection.answer()).toMatchObject(TOO_LARGE);
+    // All of it was taken: nobody was cut off while sending.
+    expect(connection.unsent()).toBe(0);
+    connection.close();
+    const chunked = await connectRaw(served.port);
+    const chunk = `${(1024 * 1024).toString(16)}\r\n${" ".repeat(1024 * 1024)}\r\n`;
+    chunked.send(`${CHUNKED}${chunk.repeat(8)}0\r\n\r\n`);
+    expect(await chunked.answer()).toMatchObject(TOO_LARGE);
+    expect(chunked.unsent()).toBe(0);
+    chunked.close();
+    const silent = await connectRaw(served.port);
+    silent.send(head(["Content-Length", "65537"]));
+    expect(await silent.answer()).toMatchObject(TOO_LARGE);
+    silent.close();
+  });
+});
+
+describe("a body's time", () => {
+  test("is ten seconds for all of it; whoever is within them is not let go with the others", async () => {
+    expect(BODY_DEADLINE_SECONDS).toBe(10);
+    const begun = await Promise.all([1, 2, 3, 4].map(() => connectRaw(served.port)));
+    const [first, chunked, late, last] = begun;
+    let ahead = 0;
+    const real = performance.now.bind(performance);
+    let asked = 0;
+    // The clock runs on; it is only set forward.
+    const clock = spyOn(performance, "now").mockImplementation(() => {
+      asked++;
+      return real() + ahead;
+    });
+    try {
+      const before = served.requests();
+      first?.send(`${head(["Content-Length", "22"])}{`);
+      chunked?.send(`${CHUNKED}1\r\n{\r\n`);
+      await until("two bodies have begun", () => served.requests() === before + 2);
+      ahead = 5_000;
+      late?.send(`${head(["Content-Length", "22"])}{`);
+      last?.send(`${head(["Content-Length", "22"])}{`);
+      await until("two others have begun", () => served.requests() === before + 4);
+      ahead = 10_001;
+      const slow = { status: 408, body: '{"error":"the body did not arrive within 10 seconds"}' };
+      const answer = await first?.answer();
+      expect(answer).toMatchObject(slow);
+      expect(answer?.headers.get("connection")).toBe("close");
+      expect(daemon.logged.at(-1)).toMatchObject({ event: "request", refused: "body-too-slow" });
+      expect(await chunked?.answer()).toMatchObject(slow);
+      expect(late?.rest()).toBe("");
+      late?.send('"outcome":"complete"}');
+      expect((await late?.answer())?.status).toBe(403);
+      // The timer alone asks for the time here: it has seen that one body is left.
+      for (const before = asked; asked === before; ) await Bun.sleep(5);
+      ahead = 15_001;
+      expect(await last?.answer()).toMatchObject(slow);
+    } finally {
+      clock.mockRestore();
+      for (const connection of begun) connection.close();
+    }
+  });
+
+  test("is kept by a timer that runs only while bodies are arriving", async () => {
+    const ended = spyOn(globalThis, "clearInterval");
+    try {
+      for (const round of [1, 2]) {
+        expect((await post("/deregister", bodyOf(100)))?.status).toBe(403);
+        await until("the timer has ended", () => ended.mock.calls.length === round, 5_000);
+      }
+    } finally {
+      ended.mockRestore();
+    }
+  });
+
+  test("ends with its client: nobody is answered, and the log says so", async () => {
+    const connection = await connectRaw(served.port);
+    const logged = daemon.logged.length;
+    connection.send(`${head(["Content-Length", "22"])}{`);
+    connection.close();
+    await until("it is logged", () => daemon.logged.length > logged);
+    expect(daemon.logged.at(-1)).toMatchObject({ event: "request", refused: "body-ended-early" });
+  });
+});

@@ -1,0 +1,26 @@
+/** The daemon's application behind a real socket of its own, in this process. */
+
+import { createApp } from "../../src/api/app.ts";
+import type { Context } from "../../src/api/context.ts";
+
+export interface Served extends AsyncDisposable {
+  readonly port: number;
+  /** Requests that came so far. */
+  requests(): number;
+}
+
+export function serve(context: Context): Served {
+  const app = createApp(context);
+  let requests = 0;
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    development: false,
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    fetch(request, server) {
+      requests++;
+      return app.fetch(request, () => server.requestIP(request)?.port);
+    },
+  });
+  return { port: server.port ?? 0, requests: () => requests, [Symbol.asyncDispose]: () => server.stop(true) };
+}

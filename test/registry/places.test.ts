@@ -1,0 +1,89 @@
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { constants } from "node:os";
+import { dirname, join } from "node:path";
+import type { ArtifactVersion } from "../../src/registry/artifact-name.ts";
+import { locate } from "../../src/registry/places.ts";
+import { nameOf } from "../kit/in-process.ts";
+import { scratchDirectory } from "../kit/scratch.ts";
+
+const coordinates = { name: nameOf("local/tool"), version: "0.1.0" as ArtifactVersion };
+let scratch: ReturnType<typeof scratchDirectory>;
+let base: string;
+const find = () => locate(coordinates, { path: scratch.path, platform: "mine", now: () => 42 });
+
+beforeEach(() => {
+  scratch = scratchDirectory();
+  base = join(scratch.path, "local/tool/0.1.0/tool-0.1.0");
+  mkdirSync(dirname(base), { recursive: true });
+});
+afterEach(() => scratch[Symbol.dispose]());
+
+const write = (...files: string[]) => {
+  for (const file of files) writeFileSync(`${base}${file}`, "");
+};
+const OWN = ["-mine.mur.zip", "-mine.sha256"];
+const ANY = [".mur.zip", ".sha256"];
+
+describe("an artifact", () => {
+  test("is the pair for this platform, else the pair for any, where both of it are there", () => {
+    const places: [files: string[], chosen: string, seen: string[]][] = [
+      [[...OWN, ...ANY], "-mine", OWN],
+      [OWN, "-mine", OWN],
+      [ANY, "", ["-mine.mur.zip", ...ANY]],
+    ];
+    for (const [files, chosen, seen] of places) {
+      using fresh = scratchDirectory();
+      base = join(fresh.path, "local/tool/0.1.0/tool-0.1.0");
+      mkdirSync(dirname(base), { recursive: true });
+      write(...files);
+      const found = locate(coordinates, { path: fresh.path, platform: "mine", now: () => 42 });
+      if (!found.ok) throw new Error(found.fault);
+      const { place } = found;
+      expect([place.zip, place.sidecar, place.seenAt]).toEqual([
+        `${base}${chosen}.mur.zip`,
+        `${base}${chosen}.sha256`,
+        42,
+      ]);
+      expect(place.seen.map(({ path }) => path.slice(base.length))).toEqual(seen);
+      expect(place.seen.map(({ stamp }) => stamp !== undefined)).toEqual(
+        seen.map((one) => files.includes(one)),
+      );
+    }
+  });
+
+  test("is looked for to the end where half of the pair for this platform is missing", () => {
+    write("-mine.mur.zip", ...ANY);
+    const found = find();
+    expect(found.ok && found.place.zip).toBe(`${base}.mur.zip`);
+    expect(found.ok && found.place.seen.map(({ path }) => path.slice(base.length))).toEqual([...OWN, ...ANY]);
+  });
+
+  test("that is not there says what is missing of the pair for any", () => {
+    const missing = (file: string) => ({
+      ok: false as const,
+      fault: `not found: ${base}${file}: No such file or directory (os error 2)`,
+    });
+    expect(find()).toEqual(missing(".mur.zip"));
+    write(".sha256");
+    expect(find()).toEqual(missing(".mur.zip"));
+    write("-mine.sha256");
+    expect(find()).toEqual(missing(".mur.zip"));
+  });
+
+  test("that has no sidecar says so", () => {
+    write(".mur.zip", "-mine.mur.zip");
+    expect(find()).toEqual({
+      ok: false,
+      fault: `not found: ${base}.sha256: No such file or directory (os error 2)`,
+    });
+  });
+
+  test("that cannot be looked at says where and why", () => {
+    symlinkSync("tool-0.1.0.mur.zip", `${base}.mur.zip`);
+    expect(find()).toEqual({
+      ok: false,
+      fault: `${base}.mur.zip: Too many levels of symbolic links (os error ${constants.errno.ELOOP})`,
+    });
+  });
+});

@@ -1,0 +1,22 @@
+import { expect, test } from "bun:test";
+import { join } from "node:path";
+
+const PROGRAM = join(import.meta.dir, "few-descriptors-program.ts");
+
+test("files are opened in the place of spare descriptors, as many as there are, once no other is left", () => {
+  const run = Bun.spawnSync(["sh", "-c", 'ulimit -n 64 && exec "$0" "$@"', process.execPath, PROGRAM]);
+  expect(run.stderr.toString()).toBe("");
+  expect(JSON.parse(run.stdout.toString())).toEqual({
+    // What is taken beforehand.
+    held: 3,
+    // Three files on spare descriptors, and no fourth.
+    opened: 3,
+    refused: "EMFILE",
+    // A missing file takes no spare one, and one that cannot be opened gives it back.
+    missing: "ENOENT",
+    missingWithoutRoom: "ENOENT",
+    openedAfterwards: 3,
+    // Every one that is closed is held again.
+    heldAgain: 3,
+  });
+});

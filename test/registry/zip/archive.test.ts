@@ -1,0 +1,128 @@
+import { describe, expect, test } from "bun:test";
+import { crc32 } from "node:zlib";
+import { readArchivedManifest } from "../../../src/registry/zip/archive.ts";
+import { atOnce } from "../../../src/slices.ts";
+import { STORED, type ZipEnd, type ZipEntry, zipBytes } from "../../kit/zip-bytes.ts";
+import { withFile } from "./held-file.ts";
+
+const TEXT = "name: a\n";
+const MANIFEST: ZipEntry = { name: "murmur.yaml", content: TEXT };
+const OTHER: ZipEntry = { name: "tool.wasm", content: "some bytes" };
+
+const readBytes = (archive: Uint8Array) =>
+  withFile(archive, (file) => Buffer.from(atOnce(readArchivedManifest(file))).toString());
+const read = (entries: readonly ZipEntry[], end: ZipEnd = {}) => readBytes(zipBytes(entries, end));
+
+const OVERLAPS = "one of its entries overlaps another part of it, or stands in another order than listed";
+const NO_MANIFEST = "it holds no murmur.yaml at its root";
+const PREFIX = "something else stands before its first entry";
+
+describe("the manifest of an archive", () => {
+  test("is found wherever it stands among the entries", () => {
+    expect(read([MANIFEST])).toBe(TEXT);
+    expect(read([MANIFEST, OTHER, OTHER])).toBe(TEXT);
+    expect(read([OTHER, OTHER, MANIFEST])).toBe(TEXT);
+    expect(read([OTHER, { name: "folder/", method: STORED }, MANIFEST, OTHER])).toBe(TEXT);
+  });
+
+  test("must be there, at the root", () => {
+    expect(() => read([])).toThrow(NO_MANIFEST);
+    expect(() => read([OTHER])).toThrow(NO_MANIFEST);
+    expect(() => read([{ ...MANIFEST, name: "docs/murmur.yaml" }])).toThrow(NO_MANIFEST);
+  });
+
+  test("is the only entry that an unpacker may write there", () => {
+    const two = "it holds two entries that unpack to murmur.yaml";
+    expect(() => read([MANIFEST, MANIFEST])).toThrow(two);
+    expect(() => read([MANIFEST, { ...MANIFEST, name: "./murmur.yaml" }])).toThrow(two);
+    expect(() => read([{ ...MANIFEST, name: "MURMUR.YAML" }, OTHER, MANIFEST])).toThrow(two);
+    expect(() => read([{ ...MANIFEST, name: "MURMUR.YAML" }])).toThrow(NO_MANIFEST);
+  });
+
+  test("is checked as an entry, and nothing else is", () => {
+    expect(() => read([{ ...MANIFEST, method: 12 }])).toThrow("its murmur.yaml uses compression method 12");
+    expect(read([{ ...OTHER, method: 12, crc: 1, attributes: 0x10 }, MANIFEST])).toBe(TEXT);
+  });
+});
+
+describe("an entry", () => {
+  test("has one name in the directory and before its data", () => {
+    const differs = (whose: string) => `the local header of ${whose} differs from the directory`;
+    expect(() => read([{ ...MANIFEST, local: { name: "murmur.yamL" } }])).toThrow(differs("its murmur.yaml"));
+    expect(() => read([{ ...OTHER, local: { name: "tool.wasn" } }, MANIFEST])).toThrow(
+      differs("one of its entries"),
+    );
+    // All that is said of its data, too.
+    expect(() => read([{ ...MANIFEST, local: { crc: 1 } }])).toThrow(differs("its murmur.yaml"));
+    expect(() => read([{ ...OTHER, local: { method: 7 } }, MANIFEST])).toThrow(differs("one of its entries"));
+    // The same name, and a Unicode path beside one of the two that leads elsewhere.
+    const elsewhere = Buffer.from("\x75\x70\x10\x0012345murmur.yaml", "latin1");
+    expect(() => read([{ ...OTHER, local: { extra: elsewhere } }, MANIFEST])).toThrow("goes by two names");
+    const shouting = Buffer.from("\x75\x70\x10\x0012345MURMUR.YAML", "latin1");
+    expect(() => read([{ ...OTHER, local: { extra: shouting } }, MANIFEST])).toThrow(
+      differs("one of its entries"),
+    );
+  });
+
+  test("stands behind the one that is listed before it, with nothing or something in between", () => {
+    const first = zipBytes([OTHER, MANIFEST]);
+    const second = first.indexOf("PK\x03\x04", 4);
+    expect(read([OTHER, { ...MANIFEST, offset: second }])).toBe(TEXT);
+    expect(() => read([OTHER, { ...MANIFEST, offset: 0 }])).toThrow(OVERLAPS);
+    expect(() =>
+      read([
+        { ...OTHER, offset: second },
+        { ...MANIFEST, offset: 0 },
+      ]),
+    ).toThrow();
+    expect(() => read([OTHER, { ...MANIFEST, offset: second - 1 }])).toThrow(OVERLAPS);
+  });
+
+  test("is followed by nothing but what belongs to it", () => {
+    const descriptor = Buffer.alloc(12);
+    descriptor.writeUInt32LE(crc32("some bytes"), 0);
+    descriptor.writeUInt32LE(10, 4);
+    descriptor.writeUInt32LE(10, 8);
+    const known = { ...OTHER, method: STORED, flags: 8, descriptor };
+    expect(read([known, MANIFEST])).toBe(TEXT);
+    expect(read([MANIFEST, known])).toBe(TEXT);
+    const behind = "something else stands behind one of its entries";
+    for (const wrong of [Buffer.alloc(12), Buffer.alloc(1), Buffer.alloc(25)]) {
+      expect(() => read([{ ...known, descriptor: wrong }, MANIFEST])).toThrow(behind);
+      expect(() => read([MANIFEST, { ...known, descriptor: wrong }])).toThrow(behind);
+      expect(() => read([{ ...OTHER, descriptor: wrong }, MANIFEST])).toThrow(behind);
+    }
+  });
+
+  test("ends before the directory, its header and its data", () => {
+    const sizes = (compressedSize: number) => read([MANIFEST, { ...OTHER, method: STORED, compressedSize }]);
+    expect(sizes(10)).toBe(TEXT);
+    expect(() => sizes(11)).toThrow(OVERLAPS);
+    const whole = zipBytes([MANIFEST]);
+    const directory = whole.subarray(whole.indexOf("PK\x01\x02"));
+    const withRoom = (bytes: number) => {
+      const archive = Buffer.concat([Buffer.alloc(bytes, "x"), directory]);
+      archive.writeUInt32LE(bytes, archive.length - 6);
+      return () => readBytes(archive);
+    };
+    expect(withRoom(29)).toThrow(OVERLAPS);
+    expect(withRoom(30)).toThrow("one of its entries is not where the directory says");
+  });
+});
+
+describe("what stands before the first entry", () => {
+  test("is at most 4,096 bytes that no reader takes for an archive", () => {
+    expect(read([MANIFEST], { prefix: Buffer.from("#!/bin/sh\n") })).toBe(TEXT);
+    expect(read([MANIFEST], { prefix: Buffer.alloc(4096, "P") })).toBe(TEXT);
+    expect(() => read([MANIFEST], { prefix: Buffer.alloc(4097, "x") })).toThrow(PREFIX);
+    expect(() => read([MANIFEST], { prefix: Buffer.from("xPKx") })).toThrow(PREFIX);
+  });
+});
+
+test("reading gives way at each entry, empty ones too", () => {
+  const entries = Array.from({ length: 50 }, (_, index) => ({ name: `${index}`, method: STORED }));
+  withFile(zipBytes([...entries, MANIFEST]), (file) => {
+    // At least once where each is looked for, and once where it is passed.
+    expect([...readArchivedManifest(file)].length).toBeGreaterThanOrEqual(2 * 51);
+  });
+});

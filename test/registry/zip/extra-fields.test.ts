@@ -1,0 +1,71 @@
+import { describe, expect, test } from "bun:test";
+import { readExtraFields, resolveZip64 } from "../../../src/registry/zip/extra-fields.ts";
+
+function field(kind: number, content: Uint8Array | string, length?: number): Buffer {
+  const bytes = Buffer.from(content);
+  const head = Buffer.alloc(4);
+  head.writeUInt16LE(kind, 0);
+  head.writeUInt16LE(length ?? bytes.length, 2);
+  return Buffer.concat([head, bytes]);
+}
+
+const numbers = (...values: number[]) => {
+  const bytes = Buffer.alloc(8 * values.length);
+  values.forEach((value, index) => {
+    bytes.writeBigUInt64LE(BigInt(value), 8 * index);
+  });
+  return bytes;
+};
+const read = (...fields: readonly Uint8Array[]) => {
+  const { zip64, unicodePath } = readExtraFields(Buffer.concat(fields));
+  return [zip64?.toString(), unicodePath?.toString()];
+};
+
+describe("extra fields", () => {
+  test("are read one behind the other, of any kind", () => {
+    expect(read()).toEqual([undefined, undefined]);
+    expect(read(field(0x5455, "time"), field(1, "sizes"), field(0x7075, "12345path"))).toEqual([
+      "sizes",
+      "path",
+    ]);
+    expect(read(field(0x7075, "12345path"), field(2, "x"), field(0x7875, ""), field(1, "sizes"))).toEqual([
+      "sizes",
+      "path",
+    ]);
+    expect(read(field(2, "sizes"), field(0x7076, "12345path"))).toEqual([undefined, undefined]);
+  });
+
+  test("may leave up to three bytes at their end", () => {
+    for (const left of [1, 2, 3]) expect(read(field(1, "sizes"), Buffer.alloc(left, 1))[0]).toBe("sizes");
+    expect(() => read(field(1, "sizes"), Buffer.alloc(4, 1))).toThrow("is cut off");
+  });
+
+  test("are whole, and of the two kinds that count there is one each", () => {
+    const cut = "an extra field of one of its entries is cut off";
+    expect(() => read(field(1, "sizes", 6))).toThrow(cut);
+    expect(() => read(field(9, "", 1))).toThrow(cut);
+    expect(() => read(field(1, ""), field(1, "sizes"))).toThrow("one of its entries has two sizes");
+    expect(() => read(field(0x7075, "12345path"), field(0x7075, "12345path"))).toThrow(
+      "one of its entries goes by two names",
+    );
+    expect(read(field(9, "x"), field(9, "x"))).toEqual([undefined, undefined]);
+  });
+});
+
+describe("the numbers of a header", () => {
+  const LEFT = 0xffffffff;
+
+  test("are its own, and those that it leaves are taken from the zip64 field in their order", () => {
+    expect(resolveZip64([1, 2, 3], undefined)).toEqual([1, 2, 3]);
+    expect(resolveZip64([1, 2, 3], numbers(7))).toEqual([1, 2, 3]);
+    expect(resolveZip64([LEFT, 2, LEFT], numbers(7, 8))).toEqual([7, 2, 8]);
+    expect(resolveZip64([LEFT - 1, LEFT], numbers(2 ** 40))).toEqual([LEFT - 1, 2 ** 40]);
+  });
+
+  test("must all be there", () => {
+    const lacks = "one of its entries lacks its zip64 sizes";
+    expect(() => resolveZip64([LEFT], undefined)).toThrow(lacks);
+    expect(() => resolveZip64([LEFT, LEFT], numbers(7))).toThrow(lacks);
+    expect(() => resolveZip64([LEFT], numbers(7).subarray(0, 7))).toThrow(lacks);
+  });
+});

@@ -1,0 +1,42 @@
+import { describe, expect, test } from "bun:test";
+import { roleOf } from "../../../src/registry/zip/names.ts";
+
+const role = (name: string, unicodePath?: string) =>
+  roleOf({
+    name: Buffer.from(name),
+    unicodePath: unicodePath === undefined ? undefined : Buffer.from(unicodePath),
+  });
+
+describe("an entry", () => {
+  test("is the manifest where each of its names says so, to the byte", () => {
+    expect(role("murmur.yaml")).toBe("manifest");
+    expect(role("murmur.yaml", "murmur.yaml")).toBe("manifest");
+  });
+
+  test("may land on the manifest by either of its names", () => {
+    expect(role("Murmur.yaml")).toBe("another of that path");
+    expect(role("./murmur.yaml")).toBe("another of that path");
+    expect(role("tool.wasm", "MURMUR.YAML")).toBe("another of that path");
+    expect(role("MURMUR.YAML", "tool.wasm")).toBe("another of that path");
+  });
+
+  test("is another file where neither of them leads there", () => {
+    expect(role("tool.wasm")).toBe("another file");
+    expect(role("docs/murmur.yaml", "docs/murmur.yaml")).toBe("another file");
+  });
+
+  test("that is the manifest by one name only is refused", () => {
+    const two = "one of its entries goes by two names";
+    expect(() => role("murmur.yaml", "tool.wasm")).toThrow(two);
+    expect(() => role("tool.wasm", "murmur.yaml")).toThrow(two);
+  });
+
+  test("has a name, each time, and no NUL in it", () => {
+    const none = "one of its entries has no name";
+    const nul = "the name of one of its entries holds a NUL";
+    expect(() => role("")).toThrow(none);
+    expect(() => role("tool.wasm", "")).toThrow(none);
+    expect(() => role("tool\0.wasm")).toThrow(nul);
+    expect(() => role("tool.wasm", "tool.wasm\0")).toThrow(nul);
+  });
+});
