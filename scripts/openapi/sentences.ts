@@ -2,7 +2,7 @@
 
 import type { TObject } from "@sinclair/typebox";
 import { type BodySchema, type Fields, readBody } from "../../src/api/body.ts";
-import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../../src/api/body-bytes.ts";
+import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../../src/body-bytes.ts";
 import { type Refusal, type RefusalStatus, refusalMessage, refusalStatus } from "../../src/api/refusals.ts";
 import { whyForeign } from "../../src/guard.ts";
 import { excesses } from "../../src/referee/axes.ts";

@@ -1,7 +1,7 @@
 /** Turns a refusal into a response: a status and `{"error": …}`. Only this file does that. */
 
+import { drain, hasBody } from "../body-bytes.ts";
 import type { DecisionLog } from "../log/decision-log.ts";
-import { drain, hasBody } from "./body-bytes.ts";
 import { loggedPath } from "./logged.ts";
 import { type Refusal, refusalMessage, refusalStatus } from "./refusals.ts";
 

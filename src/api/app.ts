@@ -3,9 +3,9 @@
  * checks made before any route are at the end of this file.
  */
 
+import { hasBody } from "../body-bytes.ts";
 import { whyForeign } from "../guard.ts";
 import { answerRefusal, lastAnswer } from "./answer.ts";
-import { hasBody } from "./body-bytes.ts";
 import { type Context, refuse } from "./context.ts";
 import { deregister } from "./deregister.ts";
 import { answers, answersPosted, createRouter, posted } from "./elysia.ts";

@@ -1,6 +1,7 @@
-/** Reads a body as JSON, whatever its content type says, and checks it against the schema of its route. */
+/** Reads a body as JSON and checks it against the schema of its route. */
 
 import type { TSchema } from "@sinclair/typebox";
+import { readJsonBody } from "../json-body.ts";
 import {
   type ArtifactName,
   type ArtifactVersion,
@@ -8,7 +9,6 @@ import {
   parseArtifactVersion,
 } from "../registry/artifact-name.ts";
 import type { SessionId } from "../sessions/sessions.ts";
-import { readBytes } from "./body-bytes.ts";
 import type { Decision } from "./context.ts";
 import type { Refusal } from "./refusals.ts";
 import { Outcome, SESSION_ID_PATTERN } from "./schemas.ts";
@@ -69,7 +69,7 @@ export async function readBody<Name extends keyof Fields>(
   schema: BodySchema<Name>,
 ): Promise<Decision<Pick<Fields, Name>>> {
   const reading = await readJsonBody(request);
-  if (!reading.ok) return reading;
+  if (!reading.ok) return { ok: false, refusal: reading.fault };
   const refusal = refuseBody(schema, reading.value);
   return refusal ? { ok: false, refusal } : { ok: true, answer: reading.value as Pick<Fields, Name> };
 }
@@ -92,29 +92,3 @@ function badBody(what: string): Refusal {
 }
 
 const NO_OBJECT = badBody("the body must be a JSON object");
-const EMPTY = badBody("invalid JSON: the body is empty, and must be a JSON object");
-const NO_UTF8 = badBody("invalid JSON: the body is not valid UTF-8");
-const NO_JSON = badBody("invalid JSON: the body cannot be parsed");
-
-const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-
-/** Reads the body as JSON, within the size limit and the deadline. */
-export async function readJsonBody(
-  request: Request,
-): Promise<
-  { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly refusal: Refusal }
-> {
-  const bytes = await readBytes(request);
-  if ("kind" in bytes) return { ok: false, refusal: bytes };
-  let text: string;
-  try {
-    text = UTF8.decode(bytes);
-  } catch {
-    return { ok: false, refusal: NO_UTF8 };
-  }
-  try {
-    return { ok: true, value: JSON.parse(text) };
-  } catch {
-    return { ok: false, refusal: text === "" ? EMPTY : NO_JSON };
-  }
-}

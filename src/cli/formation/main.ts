@@ -21,9 +21,9 @@ import { describeOsError } from "../../os-error.ts";
 import { printable } from "../../printable.ts";
 import {
   createFormationCommand,
+  type Format,
   type FormationFlags,
   type FormationFlagsReading,
-  type Format,
   formationUsage,
 } from "./flags.ts";
 import { writeAll } from "./output.ts";

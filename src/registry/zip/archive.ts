@@ -9,8 +9,8 @@
 
 import type { ArchiveBytes } from "./archive-bytes.ts";
 import { ArchiveFault } from "./archive-fault.ts";
-import { type Directory, type Entry, entriesOf, readDirectory } from "./directory.ts";
 import { endsEntry, LONGEST_DESCRIPTOR } from "./data-descriptor.ts";
+import { type Directory, type Entry, entriesOf, readDirectory } from "./directory.ts";
 import { describesSameData, LOCAL_BYTES, takeLocalHeader } from "./local-header.ts";
 import { checkManifestEntry, unpackManifest } from "./manifest-entry.ts";
 import { roleOf } from "./names.ts";

@@ -1,6 +1,6 @@
 /** The completion door in a server: as a function of a request, and as a plugin of the framework. */
 
-import { readJsonBody } from "../../api/body.ts";
+import { readJsonBody } from "../../json-body.ts";
 import { readRequest, rpcResponse } from "./a2a.ts";
 import {
   ADDRESSEE_HEADER,

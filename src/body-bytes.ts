@@ -2,8 +2,6 @@
  * Reads a body's bytes within a size limit and a deadline, and discards the rest of a body that was refused early.
  */
 
-import type { Refusal } from "./refusals.ts";
-
 export const MAX_BODY_BYTES = 64 * 1024;
 /** A whole body must arrive within this time, however slowly its bytes come. */
 export const BODY_DEADLINE_SECONDS = 10;
@@ -13,18 +11,24 @@ export function hasBody(request: Request): boolean {
   return request.headers.has("transfer-encoding") || (length !== null && length !== "0");
 }
 
-const TOO_LARGE: Refusal = { kind: "body-too-large", maxBytes: MAX_BODY_BYTES };
-const TOO_SLOW: Refusal = { kind: "body-too-slow", seconds: BODY_DEADLINE_SECONDS };
-const ENDED_EARLY: Refusal = { kind: "body-ended-early" };
+/** Why a body was not read to its end. */
+export type UnreadBody =
+  | { readonly kind: "body-too-large"; readonly maxBytes: number }
+  | { readonly kind: "body-too-slow"; readonly seconds: number }
+  | { readonly kind: "body-ended-early" };
+
+const TOO_LARGE: UnreadBody = { kind: "body-too-large", maxBytes: MAX_BODY_BYTES };
+const TOO_SLOW: UnreadBody = { kind: "body-too-slow", seconds: BODY_DEADLINE_SECONDS };
+const ENDED_EARLY: UnreadBody = { kind: "body-ended-early" };
 
 /** Reads a whole body, or says why it is refused. It leaves unread bytes to `drain`. */
-export function readBytes(request: Request): Promise<Uint8Array | Refusal> {
+export function readBytes(request: Request): Promise<Uint8Array | UnreadBody> {
   const { headers } = request;
   if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return Promise.resolve(TOO_LARGE);
   const reading = headers.has("transfer-encoding") ? readChunks(request) : request.bytes();
   return new Promise((resolve) => {
     const arrival = arrivals.begin(() => resolve(TOO_SLOW));
-    const settle = (bytes: Uint8Array | Refusal) => {
+    const settle = (bytes: Uint8Array | UnreadBody) => {
       arrivals.end(arrival);
       resolve(bytes);
     };
@@ -99,7 +103,7 @@ export async function drain(request: Request): Promise<void> {
 }
 
 /** Reads a chunked body, whose size is not known in advance. It stops at the limit and leaves the rest to `drain`. */
-async function readChunks(request: Request): Promise<Uint8Array | Refusal> {
+async function readChunks(request: Request): Promise<Uint8Array | UnreadBody> {
   const reader = request.body?.getReader();
   const chunks: Uint8Array[] = [];
   for (let length = 0; ; ) {
