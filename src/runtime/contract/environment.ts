@@ -11,7 +11,7 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type FormationId = string & { readonly __brand: "FormationId" };
 
 /**
- * The nine names that are the runtime's in a delegated child, whatever either manifest lists (roost-api, "The
+ * The nine names that are the runtime's in a delegated child, whatever either manifest lists (API page, "The
  * child's environment").
  */
 export const RUNTIME_NAMES = [

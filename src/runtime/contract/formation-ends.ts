@@ -8,7 +8,7 @@ import type { StartRefusal } from "../start-refusal.ts";
 import { type Environment, type FormationId, own } from "./environment.ts";
 
 /**
- * Checks the three variables of a formation (roost-api, "Environment variables"). The descriptors that they name become
+ * Checks the three variables of a formation (API page, "Environment variables"). The descriptors that they name become
  * close-on-exec: they are this process's own, and no child's.
  *
  * @returns `E-RUN-046` where `MURMUR_FORMATION_PEERS` is set at all, `MURMUR_FORMATION_LIFELINE` is set outside of a

@@ -1,4 +1,4 @@
-/** `delegate-task`, as a model sees it (roost-api, "The delegation tool"). */
+/** `delegate-task`, as a model sees it (API page, "The delegation tool"). */
 
 import {
   type ArtifactName,

@@ -2,7 +2,7 @@
 
 import { METHOD_NOT_FOUND, type RpcAnswer, type RpcError } from "./a2a.ts";
 
-/** The headers that make a request a completion (roost-api, "How it travels"). */
+/** The headers that make a request a completion (API page, "How it travels"). */
 export const ORIGIN_HEADER = "x-murmur-task-origin";
 export const DELEGATION_HEADER = "x-murmur-delegation-id";
 export const ADDRESSEE_HEADER = "x-murmur-completion-session";

@@ -12,7 +12,7 @@ type StartedChild = Pick<Watching, "session" | "child" | "identity">;
 export interface UnpostedEnd {
   /**
    * What becomes of a record that the child writes while it is being ended. `replaced`: it is in the middle of its task,
-   * and whatever it says of itself, the record is its launcher's (roost-api, "A child ends with its parent"). `kept`: its
+   * and whatever it says of itself, the record is its launcher's (API page, "A child ends with its parent"). `kept`: its
    * task was over.
    */
   readonly own: "replaced" | "kept";

@@ -29,7 +29,7 @@ export async function handOver(
   if (!door) return fault("it bound no address");
   const over = new AbortController();
   const gone = new AbortController();
-  // The child watch counts from readiness (roost-api, "Bounds"): a child that takes no task is not spared it.
+  // The child watch counts from readiness (API page, "Bounds"): a child that takes no task is not spared it.
   const stopWatch = clock.after(watchLeftMs(watching), () => over.abort("deadline"));
   try {
     const given = AbortSignal.any([signal, over.signal]);

@@ -1,4 +1,4 @@
-/** An outcome as the delegating model reads it (roost-api, "How the outcome arrives"). */
+/** An outcome as the delegating model reads it (API page, "How the outcome arrives"). */
 
 import { printable } from "../../printable.ts";
 import { bareName } from "../../registry/artifact-name.ts";

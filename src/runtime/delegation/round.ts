@@ -1,4 +1,4 @@
-/** One round of a task: it waits for what is outstanding, and goes on with what has closed (roost-api, "How the outcome arrives"). */
+/** One round of a task: it waits for what is outstanding, and goes on with what has closed (API page, "How the outcome arrives"). */
 
 import type { ClosedDelegation } from "./close.ts";
 import type { InFlight } from "./in-flight.ts";

@@ -1,4 +1,4 @@
-/** What a task says while it waits, and what else it waits for (roost-api, "How the outcome arrives"). */
+/** What a task says while it waits, and what else it waits for (API page, "How the outcome arrives"). */
 
 /** Something else that the task waits for at the same time: its `call-member` calls. */
 export interface AlongsideWait {

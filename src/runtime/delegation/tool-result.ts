@@ -1,4 +1,4 @@
-/** What a call of `delegate-task` gives the model (roost-api, "What the call returns"). */
+/** What a call of `delegate-task` gives the model (API page, "What the call returns"). */
 
 import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";

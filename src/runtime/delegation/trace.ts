@@ -124,7 +124,7 @@ export function traceSessionStart(session: StartedSession, tools: readonly strin
 
 /**
  * A session has ended, and its process exits by itself: call it last, before `closeSession` lets its directories go. One
- * that is cut short or killed leaves no such line (roost-api, "A child ends with its parent").
+ * that is cut short or killed leaves no such line (API page, "A child ends with its parent").
  *
  * @param exitStatus `canceled` where it was ended, or its task was, in the middle of that task; `ok` else
  */

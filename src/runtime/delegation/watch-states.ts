@@ -1,5 +1,5 @@
 /**
- * The states of a delegation from the moment its child has its task, and what each event makes of them (roost-api,
+ * The states of a delegation from the moment its child has its task, and what each event makes of them (API page,
  * "Bounds" and "How the outcome arrives"). Nothing is done here: what is to be done is given back, and its end comes as
  * an event of its own.
  */

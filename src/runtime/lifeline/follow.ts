@@ -1,4 +1,4 @@
-/** What a child does when its spawner has ended (roost-api, "A child ends with its parent"). */
+/** What a child does when its spawner has ended (API page, "A child ends with its parent"). */
 
 import type { Clock } from "../clock.ts";
 import { within } from "../clock.ts";

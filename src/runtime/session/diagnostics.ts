@@ -21,7 +21,7 @@ function say({ stderr }: Output, bytes: Uint8Array): void {
 
 /**
  * A delegated child's standard error is a pipe to its parent: once the parent is gone, lines go to
- * `logs/bootstrap.log` in the child's own records directory (roost-api, "A child ends with its parent").
+ * `logs/bootstrap.log` in the child's own records directory (API page, "A child ends with its parent").
  */
 export function createDiagnostics(
   output: Output,

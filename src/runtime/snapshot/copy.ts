@@ -1,5 +1,5 @@
 /**
- * The copy of a folder's tree (roost-api, "Workdir snapshot").
+ * The copy of a folder's tree (API page, "Workdir snapshot").
  *
  * Both trees are walked by descriptor and every entry is opened without following a link, then looked at: what a name
  * was when it was listed decides only how it is opened. So the copy stays inside the two folders, and never waits,

@@ -1,4 +1,4 @@
-/** Where a copied symbolic link points (roost-api, "Workdir snapshot"). */
+/** Where a copied symbolic link points (API page, "Workdir snapshot"). */
 
 const SLASH = 0x2f;
 

@@ -1,4 +1,4 @@
-/** The workdir snapshot: a copy of a parent's work folder in its child's (roost-api, "Workdir snapshot"). */
+/** The workdir snapshot: a copy of a parent's work folder in its child's (API page, "Workdir snapshot"). */
 
 import { fault, ok, type Result } from "../../result.ts";
 import type { Descriptor } from "../../sys/descriptors.ts";
