@@ -1,9 +1,9 @@
-/** Hearing of a delegation's completions before its child is gone. */
+/** Listening for a delegation's completions while its child still runs. */
 
 import type { CompletionDoor } from "./door.ts";
 
 export interface Arrivals {
-  /** Calls `listener` at each completion from now on, and at once where one came before. */
+  /** Calls `listener` at each completion from now on, and at once if one has already arrived. */
   listen(listener: () => void): void;
 }
 

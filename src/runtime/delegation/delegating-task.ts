@@ -1,4 +1,4 @@
-/** A task that delegates: what its delegations need to know of it. */
+/** What delegations need to know about the task that starts them. */
 
 import type { DoorUrl } from "../addresses.ts";
 import type { LaunchOutcome, LaunchRequest } from "../launch/outcome.ts";
@@ -6,16 +6,16 @@ import type { DelegatingSession, RegisteredSession } from "../session/session.ts
 import type { deliverTask } from "./delivery.ts";
 import type { CompletionDoor } from "./door.ts";
 
-/** Whose delegations they are, and where their completions arrive. */
+/** The task that delegates, and where completions for it arrive. */
 export interface TaskDelegationsOptions {
   readonly session: DelegatingSession;
-  /** The session's own, which its A2A door mounts (`completionPlugin`). */
+  /** The session's completion door; its A2A door mounts it with `completionPlugin`. */
   readonly door: CompletionDoor;
-  /** Where that door listens. */
+  /** The address on which the A2A door listens. */
   readonly doorUrl: DoorUrl;
   readonly taskId: string;
   readonly contextId: string;
-  /** Starts a child and hands it its task; what is left out is the real one. */
+  /** Functions that start a child and hand it its task. The real one is used for any that is left out. */
   readonly launch?: (session: RegisteredSession, asked: LaunchRequest) => Promise<LaunchOutcome>;
   readonly deliver?: typeof deliverTask;
 }

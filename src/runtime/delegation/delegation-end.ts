@@ -1,13 +1,13 @@
-/** How a delegation ended: the one value that is recorded, traced and told. */
+/** How a delegation ended. The record, the trace and what the task is told all come from this one value. */
 
 import { redactSaid } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
 import { type CompletionRecord, cutDetail, type Report } from "./completion.ts";
 
 export type DelegationEnd =
-  /** Its child left a record of its own, which is its outcome, whatever became of the child. */
+  /** Its child left its own record. That is the outcome, no matter how the child ended. */
   | { readonly kind: "reported"; readonly record: CompletionRecord }
-  /** Its child ended by itself and left no record; `how`: its exit, then the last lines of its standard error. */
+  /** Its child ended by itself without a record. `how`: its exit, then the last lines of its standard error. */
   | { readonly kind: "crashed"; readonly how: string }
   /** Its launcher ended it. */
   | { readonly kind: "terminated"; readonly by: "task" | "backstop"; readonly reason: string }
@@ -17,13 +17,13 @@ export type DelegationEnd =
       readonly reason: string;
       readonly how: string;
     }
-  /** Its child is gone, and its exit status and its outcome with it. */
+  /** Its child is gone, and neither its exit status nor its outcome is known. */
   | { readonly kind: "lost"; readonly why: string };
 
-/** The whole detail of a child that the delegating task ended. */
+/** The complete detail for a child that the delegating task ended. */
 export const ENDED_BY_PARENT = "the parent ended this delegation";
 
-/** What is recorded of it; `undefined` where nobody knows how it ended. */
+/** What to record about it; `undefined` if it is not known how it ended. */
 export function reportOf(
   end: DelegationEnd,
   durationMs: number,
@@ -49,7 +49,7 @@ export function reportOf(
   }
 }
 
-/** Why it ended so, in the trace; `null` where its child says so itself. */
+/** Why it ended this way, for the trace; `null` if the child reported its own end. */
 export function reasonOf(end: DelegationEnd): string | null {
   switch (end.kind) {
     case "reported":

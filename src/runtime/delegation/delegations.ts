@@ -12,38 +12,38 @@ import { type AlongsideWait, createStatuses, type Emit, type Statuses } from "./
 import { type DelegateTaskResult, failed, refused } from "./tool-result.ts";
 import { createTrace, traceClose, traceUnreadable } from "./trace.ts";
 
-/** How one attempt of a task ended. */
+/** How one attempt at a task ended. */
 export type AttemptEnd =
   /** The model ended its turn; `turnsLeft` of `inference.max_turns`. */
   | { readonly kind: "finished"; readonly turnsLeft: number }
-  /** Any other way, by the word of its exit status. */
+  /** It ended in any other way; this is its exit status. */
   | { readonly kind: "ended"; readonly exitStatus: string };
 
-/** What a task does after an attempt: go on, or end. */
+/** Whether a task goes on or ends after an attempt. */
 export type Settlement =
   /** The task goes on in the same conversation with this text. */
   | { readonly kind: "continue"; readonly text: string; readonly delegations: readonly string[] }
-  /** Nothing is outstanding and nothing is left to say. */
+  /** Nothing is outstanding, and there is no outcome left to tell the model. */
   | { readonly kind: "done" };
 
 /** The delegations of one task. */
 export interface TaskDelegations {
-  /** One call of the tool. The signal gives the call up, not a delegation that it has started. */
+  /** One call of the tool. Aborting the signal gives up the call, but not a delegation that it already started. */
   call(given: unknown, signal?: AbortSignal): Promise<DelegateTaskResult>;
   /** A plan's `capsule` step of this task: in flight until it returns, and cancelled with the task. */
   step(step: Coordinates & { readonly task: string }): Promise<StepOutcome>;
   /** The ids of what is in flight, in launch order. */
   inFlight(): string[];
   /**
-   * After an attempt: waits for the round and gives its outcomes once, or ends what the task leaves behind. Of two
-   * that wait, the second finds what the first has left.
+   * Call it after each attempt. It waits for the round and returns its outcomes, each only once, or it ends what the
+   * task leaves behind. If two calls wait at once, the second gets what the first did not take.
    */
   settle(end: AttemptEnd, emit: Emit, alongside?: AlongsideWait): Promise<Settlement>;
   /**
-   * The task was cancelled: whatever it is doing stops, and every child is ended and reaped. Cancelled once more, it is
-   * the same cancel.
+   * The task was cancelled: stops everything it is doing, and ends and reaps every child. A second call returns the
+   * same cancel.
    *
-   * @returns what was in flight before, for the residue of `CancelTask`
+   * @returns what was in flight before the cancel, for the residue of `CancelTask`
    */
   cancel(): Promise<{ readonly delegations: readonly string[] }>;
 }
@@ -56,7 +56,7 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
   let settling: Promise<unknown> = Promise.resolve();
   let canceling: ReturnType<TaskDelegations["cancel"]> | undefined;
 
-  /** Of two rounds, the second begins once the first is over. */
+  /** Rounds run one at a time: the next one starts when this one is over. */
   const nextRound = (statuses: Statuses): Promise<Settlement> => {
     const round = settling.then(async () => {
       const closed = await settleRound(inFlight, statuses);
@@ -97,7 +97,7 @@ export function createTaskDelegations(options: TaskDelegationsOptions): TaskDele
 const DONE: Settlement = { kind: "done" };
 const CANCELED = "the delegating task was cancelled";
 
-/** Why a task that ended so hears of no outcome; `undefined` where it does. */
+/** Why a task that ended this way is told no outcomes; `undefined` if it is told them. */
 function whyNotToldOf(end: AttemptEnd): string | undefined {
   if (end.kind === "ended") {
     return `the delegating task ended ${end.exitStatus} before this sub-capsule finished`;
@@ -128,7 +128,7 @@ async function call(
   return startDelegation(task, inFlight, asked.value, signal ? AbortSignal.any([over, signal]) : over);
 }
 
-/** It returns before its child has been reaped where the task was cancelled, and is in flight until then. */
+/** If the task is cancelled, the step returns before its child is reaped, but stays in flight until then. */
 function step(
   { session, contextId }: TaskDelegationsOptions,
   { underWay, over }: InFlight,

@@ -1,4 +1,4 @@
-/** The fence around text that a model must not take for its runtime's own words. */
+/** The fence around untrusted text, so that a model does not mistake it for text from its runtime. */
 
 import { BLANK } from "../../printable.ts";
 
@@ -11,19 +11,20 @@ export function fenceUntrusted(source: string, content: string): string {
 }
 
 /**
- * What a marker can begin with: `<`, its wide, small and tag forms, the brackets that are drawn like it, and the ways to
- * write it in HTML, a URL or a string of a program.
+ * What can open a marker: `<`, its wide, small and tag forms, brackets that look like it, and its escapes in HTML, URLs
+ * and string literals.
  */
 const OPENING =
   /[<\u{fe64}\u{ff1c}\u{e003c}\u{226e}\u{2039}\u{2329}\u{3008}\u{27e8}\u{276e}\u{2770}\u{29fc}\u{2c2}\u{1438}]|&(?:lt|#0*60|#x0*3c);?|%3c|\\(?:u00|x)3c/giu;
 
 /**
- * Breaks every fence marker, opening or closing, right after its `<`: in any case, and also where white space, invisible,
- * wide or accented characters are in it, or letters of another script that look the same. Removes nothing, and a
- * second pass changes nothing.
+ * Breaks every fence marker, opening or closing, by inserting text right after its `<`. It finds markers in upper and
+ * lower case, with white space, invisible, wide or accented characters in them, and with look-alike letters of other
+ * scripts. It removes nothing, and a second pass changes nothing.
  */
 export function neutralise(content: string): string {
-  // Read once, whatever there is in it: an opening that nobody sees is also looked past, from every one before it.
+  // The text is read only once, however many openings it has. An invisible opening is also skipped as a character when
+  // we read on from an earlier one.
   let readings: readonly Reading[] | undefined;
   return content.replace(OPENING, (opening, at: number) => {
     readings ??= [readAs(content, lettersOf), readAs(content, taggedLettersOf)];
@@ -33,19 +34,19 @@ export function neutralise(content: string): string {
   });
 }
 
-/** The marker's letters. Its hyphen and its slash are looked past, with whatever is drawn like them. */
+/** The marker's letters. Its hyphen and slash are skipped, and so is anything that looks like them. */
 const LETTERS = "untrustedcontent";
 
 /**
- * An invisible character as `printable` shows it: it is as little of the name as the character was. An opening is not one
- * of them.
+ * An invisible character in the escaped form that `printable` gives it. It is skipped, just like the character itself.
+ * An escaped `<` is not matched here, since it opens a marker.
  */
 const ESCAPED = /\\u(?!003[cC])[0-9a-fA-F]{4}/y;
 
-/** A text as it is read: without what is looked past. */
+/** A text reduced to the letters that count; everything else is skipped. */
 interface Reading {
   readonly letters: string;
-  /** For each place of the text, where in `letters` what is read from there begins. */
+  /** Maps each place in the text to the place in `letters` where reading from there starts. */
   readonly places: Uint32Array;
 }
 
@@ -70,7 +71,7 @@ function readAs(text: string, lettersIn: (character: string) => string): Reading
 const ACCENTS = /\p{M}/gu;
 const BETWEEN = /^[\p{Pd}\u{2212}\u{2043}_/\\\u{2044}\u{2215}\u{29f8}\u{2571}]$/u;
 
-/** Small letters of Greek, Cyrillic and Armenian, and small capitals, that are drawn as one of the marker's. */
+/** Small Greek, Cyrillic and Armenian letters, and small capitals, that look like one of the marker's letters. */
 const ALIKE: Readonly<Record<string, string>> = {
   с: "c",
   ϲ: "c",
@@ -102,7 +103,7 @@ const ALIKE: Readonly<Record<string, string>> = {
   ᴜ: "u",
 };
 
-/** The plain small letters that a character is read as; an empty text if readers skip it. */
+/** The plain small letters that a character is read as; empty if it is skipped. */
 function lettersOf(character: string): string {
   if (BLANK.test(character)) return "";
   const plain = character.normalize("NFKD").replace(ACCENTS, "").toLowerCase();
@@ -112,7 +113,7 @@ function lettersOf(character: string): string {
 
 const TAGS = 0xe0000;
 
-/** The same, where a tag character is read as the visible one that it stands for: nobody sees it, but a model reads it. */
+/** The same, but a tag character counts as the letter it stands for: people cannot see it, but a model reads it. */
 function taggedLettersOf(character: string): string {
   const code = (character.codePointAt(0) ?? 0) - TAGS;
   return lettersOf(code > 0x20 && code < 0x7f ? String.fromCharCode(code) : character);

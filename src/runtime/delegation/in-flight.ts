@@ -1,29 +1,29 @@
-/** What a task has in flight: what it is starting, what it watches, and what has closed since its model was last told. */
+/** What a task has in flight: what it is starting, what it watches, and what closed since its model was last told. */
 
 import type { ClosedDelegation } from "./close.ts";
 import { createUnderWay, type UnderWay } from "./under-way.ts";
 import type { WatchedDelegation } from "./watch.ts";
 
 export interface InFlight {
-  /** Calls that launch, and a plan's steps. */
+  /** Tool calls that are launching a child, and a plan's steps. */
   readonly underWay: UnderWay;
-  /** Aborts, for its reason, once the task can hear of nothing more: it has ended, or was cancelled. */
+  /** Aborts, with the reason, once the task has ended or was cancelled. The task is told nothing after that. */
   readonly over: AbortSignal;
   /** Settles once `over` has aborted. */
   readonly isOver: Promise<void>;
-  /** The ids of all of it, in launch order. */
+  /** The ids of everything in flight, in launch order. */
   ids(): string[];
-  /** How many delegations are watched. */
+  /** The number of watched delegations. */
   outstanding(): number;
-  /** Its child has its task: it is outstanding until it closes, and in the round from then on. */
+  /** Its child has its task. The delegation is outstanding until it closes; from then on it is part of the round. */
   add(delegation: WatchedDelegation): void;
-  /** Told, at each close, how many are outstanding then. One listener; the last counts. */
+  /** Sets the listener, which is told at each close how many are still outstanding. A new one replaces the old. */
   onClose(listener: (outstanding: number) => void): void;
-  /** What has closed and was not taken yet, in id order. */
+  /** Takes what has closed and was not taken before, in id order. */
   takeRound(): ClosedDelegation[];
-  /** Settles once every child has been ended and reaped, and everything that was being launched has settled. */
+  /** Settles once every child has been ended and reaped, and every launch has settled. */
   allEnded(): Promise<void>;
-  /** The task is over, for `reason`: every child is ended and reaped, and nobody is told of any. */
+  /** The task is over, for `reason`: ends and reaps every child. No outcome is told any more. */
   endAll(reason: string): Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export function createInFlight(): InFlight {
   const add = (delegation: WatchedDelegation) => {
     const { delegationId } = delegation.identity;
     watched.set(delegationId, delegation);
-    // Its task ended while the child was taking the task on.
+    // The delegating task ended while this child was accepting its own.
     if (over.signal.aborted) delegation.end(String(over.signal.reason));
     void delegation.closed.then((one) => {
       watched.delete(delegationId);

@@ -1,10 +1,10 @@
-/** One round of a task: it waits for what is outstanding, and goes on with what has closed (API page, "How the outcome arrives"). */
+/** One round of a task: wait for outstanding delegations, then go on with the closed ones (API page, "How the outcome arrives"). */
 
 import type { ClosedDelegation } from "./close.ts";
 import type { InFlight } from "./in-flight.ts";
 import type { Statuses } from "./statuses.ts";
 
-/** The outcomes of the round, in id order; `undefined` where there is nothing to go on with. */
+/** The outcomes of the round, in id order; `undefined` if there is nothing to go on with. */
 export async function settleRound(
   inFlight: InFlight,
   statuses: Statuses,

@@ -1,11 +1,11 @@
-/** What a task has begun and does not watch yet: calls that launch, and a plan's steps. */
+/** What a task has begun but does not watch yet: tool calls that are launching a child, and a plan's steps. */
 
 export interface UnderWay {
-  /** Does the work; whatever ids it says that it has started are in flight until it has settled. */
+  /** Runs the work. Each id that the work reports as started is in flight until the work settles. */
   run<T>(work: (onStarted: (id: string) => void) => Promise<T>): Promise<T>;
   ids(): string[];
   any(): boolean;
-  /** Settles once what is under way now has. Never rejects. */
+  /** Settles once everything that is under way now has settled. Never rejects. */
   settled(): Promise<void>;
 }
 

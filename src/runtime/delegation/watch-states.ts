@@ -1,39 +1,39 @@
 /**
- * The states of a delegation from the moment its child has its task, and what each event makes of them (API page,
- * "Bounds" and "How the outcome arrives"). Nothing is done here: what is to be done is given back, and its end comes as
- * an event of its own.
+ * The states of a delegation once its child has its task, and how each event changes them (API page, "Bounds" and "How
+ * the outcome arrives"). This file only decides: it returns the effects for the caller to perform. When an effect is
+ * finished, the caller passes that in as another event.
  */
 
 import type { CompletionRecord } from "./completion.ts";
 import type { DelegationEnd } from "./delegation-end.ts";
 
 export type WatchState =
-  /** Its child has its task. `posted`: a completion arrived, and there was no record: anything on loopback can post one. */
+  /** Its child has its task. `posted`: a completion arrived without a record. Any local process can post one. */
   | { readonly kind: "watching"; readonly posted: boolean }
-  /** A completion arrived; its child may take a while to exit. */
+  /** A completion arrived. Its child now has some time to exit. */
   | { readonly kind: "leaving" }
   /** Its child is being ended. */
   | { readonly kind: "ending"; readonly cause: EndingCause }
-  /** Its child is gone, or as good as gone; how it went is being read. `reason`: why it was ended, where it was. */
+  /** Its child is gone, and how it exited is being read. `reason`: why we ended it, if we did. */
   | { readonly kind: "explaining"; readonly reason?: string }
   | { readonly kind: "over"; readonly end: DelegationEnd };
 
 export type EndingCause =
-  /** It had reported, and did not go. The record as it was then. */
+  /** It had reported but did not exit. `record`: its record at that time. */
   | { readonly by: "report"; readonly record: CompletionRecord }
   | { readonly by: "task" | "deadline" | "backstop"; readonly reason: string };
 
-/** What happens. `left` is the child's own record as it stands at that moment, where one can be read and it matters. */
+/** What happens. `left` is the child's own record at that moment, if it is needed and can be read. */
 export type WatchEvent = { readonly left: CompletionRecord | undefined } & Happening;
 
 export type Happening =
-  /** The child's process ended. `lost`: its exit status is not known, for this reason. */
+  /** The child's process ended. `lost`: why its exit status is not known. */
   | { readonly kind: "exited"; readonly lost?: string | undefined }
   /** A completion arrived at the door. */
   | { readonly kind: "arrived" }
-  /** The child had its time to exit after its completion. */
+  /** The child did not exit in the time it had after its completion. */
   | { readonly kind: "overdue" }
-  /** The task ends it; or the child watch is over. */
+  /** The task ends the child, or the child watch has run out. */
   | { readonly kind: "task" | "deadline"; readonly reason: string }
   /** No outcome came within the task's own wait. */
   | { readonly kind: "backstop"; readonly reason: string }
@@ -41,13 +41,13 @@ export type Happening =
   | { readonly kind: "ended" }
   | { readonly kind: "explained"; readonly how: string };
 
-/** What is to be done, and the event that says that it is. */
+/** What the caller must do. Each names the event that reports it as done. */
 export type Effect =
-  /** `overdue`, once the child has had its time. */
+  /** `overdue`, once the child's time to exit is up. */
   | "await-exit"
   /** `ended`, once the child has been reaped. */
   | "end-child"
-  /** `ended`, then or a second after the grace: nobody waits longer. */
+  /** `ended`, once the child has been reaped, but one second after the grace at the latest. */
   | "end-child-in-time"
   /** Completions of this delegation are refused from now on. */
   | "refuse-completions"
@@ -108,7 +108,7 @@ function whileItRuns(state: Running, event: WatchEvent): Step {
   }
 }
 
-/** Its outcome is there; only its child is not gone. */
+/** The outcome is known, but the child is still running. */
 function endReported(record: CompletionRecord): Step {
   return { state: { kind: "ending", cause: { by: "report", record } }, effects: ["end-child"] };
 }
@@ -127,7 +127,7 @@ function afterItsEnd(cause: EndingCause, { left }: WatchEvent): Step {
   }
 }
 
-/** A child that was still there may have spoilt the record that it had left: it is to be written again. */
+/** The child was still running, so it may have damaged its record since. If so, the record is written again. */
 function asReported(record: CompletionRecord, left: CompletionRecord | undefined): DelegationEnd {
   return { kind: "reported", record: left ?? { ...record, delivered: false } };
 }
@@ -138,7 +138,7 @@ function explained({ reason }: { readonly reason?: string }, how: string): Deleg
     : { kind: "terminated", by: "deadline", reason, how };
 }
 
-/** Nothing of the above came to an end. */
+/** The last resort: nothing else has ended the delegation in time. */
 function atBackstop(state: WatchState, reason: string, left: CompletionRecord | undefined): Step {
   if (state.kind === "ending" && state.cause.by === "report")
     return over(asReported(state.cause.record, left));

@@ -1,4 +1,4 @@
-/** One delegation from the moment its child has its task to its close: watched, ended where it must be, reported once. */
+/** One delegation from the moment its child has its task to its close: watch it, end it if needed, report it once. */
 
 import { within } from "../clock.ts";
 import { GRACE_MS } from "../launch/ending.ts";
@@ -18,18 +18,18 @@ import {
   watchLeftMs,
 } from "./watched-child.ts";
 
-/** A delegating task waits this much longer for an outcome than its child is watched. */
+/** How much longer than the child watch a delegating task waits for an outcome. */
 const BACKSTOP_EXTRA_SECS = 30;
 
 export interface WatchedDelegation {
   readonly identity: DelegationIdentity;
-  /** Settles once, and never rejects for anything that the child does. */
+  /** Settles once. Nothing that the child does makes it reject. */
   readonly closed: Promise<ClosedDelegation>;
-  /** The task ends it; a child that is gone already, or whose completion was received, keeps its own outcome. */
+  /** The task ends the child. If the child has exited or reported already, its own outcome stands. */
   end(reason: string): void;
 }
 
-/** Watches a delegation; its completions are awaited from before its child can post one. */
+/** Watches a delegation. The door already awaits its completions, so the child cannot post one too early. */
 export function watchDelegation(watching: Watching, arrivals: Arrivals): WatchedDelegation {
   const asked = Promise.withResolvers<string>();
   return {
@@ -46,21 +46,21 @@ async function watchToClose(
 ): Promise<ClosedDelegation> {
   try {
     const end = await endOf(watching, arrivals, asked);
-    // An outcome that is there is read to its end, however long its answer is.
+    // Once there is an outcome, we read all of it, even if a long answer takes past the backstop.
     return await closeDelegation(watching, end);
   } finally {
     watching.child.release();
   }
 }
 
-/** Brings every event to the states, and does what they ask for, until it is over. */
+/** Feeds each event to the state machine and performs its effects, until the delegation is over. */
 async function endOf(watching: Watching, arrivals: Arrivals, asked: Promise<string>): Promise<DelegationEnd> {
   const { session, child, watchSecs } = watching;
   const over = Promise.withResolvers<DelegationEnd>();
   const timers: (() => void)[] = [];
   let state = WATCHING;
   const happens = (happening: Happening) => {
-    // Once it is over, its child's folders are let go: nothing is read there any more.
+    // Once it is over, the child's directories are closed, so nothing can be read there.
     if (state.kind === "over") return;
     const step = next(state, { ...happening, left: readsRecord(happening) ? recordOf(watching) : undefined });
     state = step.state;
@@ -90,12 +90,12 @@ async function endOf(watching: Watching, arrivals: Arrivals, asked: Promise<stri
   }
 }
 
-/** Anything on loopback can post completions, any number of them: none of them costs a look at the child's files. */
+/** Any local process can post any number of completions, so we do not read the child's files for each. */
 function readsRecord({ kind }: Happening): boolean {
   return kind !== "arrived" && kind !== "explained";
 }
 
-/** @returns what happened by it, where that does not come by `later` or is nothing */
+/** @returns the event that follows at once; `undefined` if there is none, or it comes through `later` */
 async function perform(
   effect: Effect,
   watching: Watching,

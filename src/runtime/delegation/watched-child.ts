@@ -1,4 +1,4 @@
-/** A child that has its task, or is to be given it: how long it may run, what it has recorded, how it ended. */
+/** A child that has its task, or will get it: how long it may run, what it recorded, how it ended. */
 
 import { endAll } from "../launch/ending.ts";
 import { describeExit } from "../launch/exit-status.ts";
@@ -9,7 +9,7 @@ import type { CompletionDoor } from "./door.ts";
 import type { DelegationIdentity } from "./identity.ts";
 import { readRecord } from "./record-file.ts";
 
-/** After its completion arrived, a child has this long to exit. */
+/** How long a child has to exit after its completion arrived. */
 export const EXIT_AFTER_COMPLETION_MS = 5_000;
 
 export interface Watching {
@@ -21,7 +21,7 @@ export interface Watching {
   readonly watchSecs: number;
 }
 
-/** What is left of the child watch, in milliseconds; it counts from readiness. */
+/** The time left in the child watch, in milliseconds. The watch starts at readiness. */
 export function watchLeftMs({ session, child, watchSecs }: Watching): number {
   return Math.max(0, watchSecs * 1000 - (session.clock.elapsed() - child.readyAt));
 }
@@ -31,7 +31,7 @@ export function pastDeadline(secs: number): string {
   return `still running at its deadline of ${secs}s (lifecycle.delegation_deadline_secs, MURMUR_DELEGATION_TIMEOUT_SECS)`;
 }
 
-/** Ends the child; one that cannot be reaped holds up nobody for longer than the grace and a second. */
+/** Ends the child. If it cannot be reaped, the wait stops one second after the grace. */
 export function endChild({ session, child }: Pick<Watching, "session" | "child">): Promise<void> {
   return endAll([child], session.clock, session.hurry.signal);
 }
@@ -43,7 +43,7 @@ export function durationOf({ session, child }: Measured): number {
   return Math.round(session.clock.elapsed() - child.readyAt);
 }
 
-/** The record that the child left, where it is one of this delegation. */
+/** The record that the child left, if it belongs to this delegation. */
 export function recordOf(watching: Measured & Pick<Watching, "identity">): CompletionRecord | undefined {
   const { child, identity } = watching;
   return child.records.ok
