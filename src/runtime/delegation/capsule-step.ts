@@ -1,4 +1,4 @@
-/** A plan's `capsule` step: one delegation that is waited for, its answer read while the child still listens. */
+/** A plan's `capsule` step: one delegation that the caller waits for. The answer is read before the child is ended. */
 
 import type { Coordinates } from "../../registry/artifact-name.ts";
 import type { Clock } from "../clock.ts";
@@ -13,16 +13,16 @@ import { resultText, type Seen, seeChild } from "./step-answer.ts";
 import { traceClose, traceStart } from "./trace.ts";
 import { endChild, pastDeadline } from "./watched-child.ts";
 
-/** The step of a cancelled task returns by then, though its child may still be winding down. */
+/** A cancelled step returns within this time, even if its child is still winding down. */
 const CANCEL_RETURNS_MS = 900;
 
-/** A plan's `capsule` step: which capsule, and what it is told. */
+/** A plan's `capsule` step: which capsule to run, and its task. */
 export interface CapsuleStep extends Coordinates {
   readonly task: string;
   readonly contextId: string;
   /** Aborts when the delegating task is cancelled. */
   readonly signal: AbortSignal;
-  /** Called once its process was started; the delegation has its id from then on. */
+  /** Called once the child's process was started. The delegation has its id from then on. */
   readonly onStarted?: (delegationId: string) => void;
 }
 
@@ -32,40 +32,40 @@ export type StepKind = "completed" | "timed_out" | "failed" | "refused" | "cance
 export interface StepOutcome {
   readonly kind: StepKind;
   /**
-   * The whole answer if it completed, 64 MiB at most; otherwise why there is none. A refusal is the daemon's sentence,
-   * byte for byte.
+   * The whole answer if the step completed, at most 64 MiB; otherwise why there is no answer. For a refusal, this is the
+   * daemon's sentence, byte for byte.
    */
   readonly text: string;
-  /** One line that names the capsule, the step's result, and its bound in seconds. */
+  /** One line with the capsule's name, the step's result, and its time limit in seconds. */
   readonly sentence: string;
 }
 
 /** How the work of a step ended. */
 type StepEnd = Pick<StepOutcome, "kind" | "text">;
 
-/** What is known of the child by now. */
+/** What is known about the child so far. */
 interface Known {
   delegationId?: string;
   sessionId?: string;
 }
 
-/** A step that has begun. */
+/** A running step. */
 export interface RunningStep {
-  /** Never rejects for anything that the child does. */
+  /** Nothing that the child does makes it reject. */
   readonly returned: Promise<StepOutcome>;
-  /** Settles once its child has been ended and reaped, which a cancelled step does not wait for. Never rejects. */
+  /** Settles once the child is ended and reaped; a cancelled step may return before that. Never rejects. */
   readonly over: Promise<void>;
 }
 
 /**
- * Runs the step. Its child is given no address to report to, and is ended when the step returns; a child that does not
- * go at once does not hold up the step of a cancelled task. Never rejects for anything that the child does.
+ * Runs the step. The child gets no address to report to, and is ended when the step returns. If the task is cancelled,
+ * the step does not wait for a child that is slow to exit. Nothing that the child does makes it reject.
  */
 export function runCapsuleStep(session: Session, step: CapsuleStep): Promise<StepOutcome> {
   return startCapsuleStep(session, step).returned;
 }
 
-/** The same, for callers that wait for the end of the child as well. */
+/** Like `runCapsuleStep`, for callers that also wait for the child's end. */
 export function startCapsuleStep(session: Session, step: CapsuleStep): RunningStep {
   const { clock, environment, manifest } = session;
   const since = clock.elapsed();
@@ -110,7 +110,7 @@ function canceled({ name, version }: CapsuleStep): StepEnd {
   return { kind: "canceled", text: `${name}@${version} was ended: the delegating task was cancelled` };
 }
 
-/** The work's result. A while after the step was cancelled, the work is left to end its child by itself. */
+/** The work's result. If the step is cancelled, we wait only a while; the work then ends its child on its own. */
 async function unlessCanceled(clock: Clock, step: CapsuleStep, work: Promise<StepEnd>): Promise<StepEnd> {
   const { signal } = step;
   const overdue = Promise.withResolvers<StepEnd>();
@@ -159,7 +159,7 @@ async function perform(
   }
 }
 
-/** Ends the child. Of one that completed nobody records that it was ended: its own record, if any, is the record. */
+/** Ends the child. If it completed, we do not record that we ended it: only its own record, if any, counts. */
 async function endSeen(
   session: RegisteredSession,
   child: LaunchedChild,
@@ -178,7 +178,7 @@ async function stepEndOf(step: CapsuleStep, child: LaunchedChild, seen: Seen): P
   return { kind: seen.kind, text: seen.text ?? (await answerIn(child, seen.script)) };
 }
 
-/** The answer of a child that gave none over A2A. */
+/** The answer of a child that did not answer over A2A. */
 async function answerIn(child: LaunchedChild, script: true | undefined): Promise<string> {
   const { workdir, records, secrets } = child;
   if (script) return resultText(workdir, secrets);

@@ -1,11 +1,11 @@
-/** What a delegated capsule reports of its own end. */
+/** How a delegated capsule reports its own end. */
 
 import type { Session } from "../session/session.ts";
 import type { Report } from "./completion.ts";
 import { postToDoor, reportCompletion } from "./report.ts";
 import { hasResult, RESULT_PATH } from "./result-place.ts";
 
-/** Records and posts it. A capsule that nobody delegated has nobody to report to, and writes no record. */
+/** Records and posts the end. A capsule without a parent has nowhere to report to, and writes no record. */
 export async function reportOwnEnd(
   session: Session,
   end: Pick<Report, "status" | "detail" | "durationMs">,

@@ -1,4 +1,4 @@
-/** The completion door in a server: as a function of a request, and as a plugin of the framework. */
+/** The completion door for a server: as a function that answers a request, and as an Elysia plugin. */
 
 import { readJsonBody } from "../../json-body.ts";
 import { readRequest, rpcResponse } from "./a2a.ts";
@@ -12,11 +12,11 @@ import {
 import { pathOf, refuseForeign } from "./loopback-only.ts";
 
 /**
- * Answers `POST /` with `x-murmur-task-origin: completion`, for the A2A door of a session that delegates. Ask it ahead of
- * everything else that the door does: its bearer token, its task queue, its routes.
- * One that a web page may have made is refused, so the door has to listen on 127.0.0.1 or [::1].
+ * Answers `POST /` with `x-murmur-task-origin: completion`, for the A2A door of a session that delegates. Call it before
+ * anything else in the door: the bearer token check, the task queue, the routes.
+ * It refuses a request that a web page may have made, so the door must listen on 127.0.0.1 or [::1].
  *
- * @returns `undefined` for every other request, its body untouched; the completion headers mean nothing there
+ * @returns `undefined` for every other request, without reading its body; the completion headers mean nothing there
  */
 export async function answerCompletion(
   door: CompletionDoor,
@@ -27,7 +27,7 @@ export async function answerCompletion(
   const refused = refuseForeign(request);
   if (refused) return refused;
   const body = await readJsonBody(request);
-  // A body that cannot be read has no method: it is refused in its turn.
+  // A body that cannot be read has no method, so the code below refuses it.
   const { id, method } = readRequest(body.ok ? body.value : undefined);
   const answer = door.receive({
     addressedSession: request.headers.get(ADDRESSEE_HEADER) ?? "",
@@ -38,7 +38,7 @@ export async function answerCompletion(
   return Response.json(rpcResponse(id, answer), headers && { headers });
 }
 
-/** An Elysia app, as far as the plugin uses it: this library's declarations do not need the framework's. */
+/** The part of an Elysia app that the plugin uses, so that our type declarations do not depend on Elysia's. */
 export interface RequestHooks {
   onRequest(hook: (context: { readonly request: Request }) => Promise<Response | undefined>): unknown;
 }

@@ -1,4 +1,4 @@
-/** Handing a child that is ready its task, while it may end, its time may run out, or its call may be given up. */
+/** Hands a ready child its task. Meanwhile the child may end, its time may run out, or the call may be given up. */
 
 import { fault, type Result } from "../../result.ts";
 import { within } from "../clock.ts";
@@ -7,15 +7,15 @@ import type { deliverTask } from "./delivery.ts";
 import { quoteLines } from "./quoted.ts";
 import { pastDeadline, type Watching, watchLeftMs } from "./watched-child.ts";
 
-/** What a child's door was answering when the child ended has arrived by then. */
+/** If the child ends while its door is answering, the answer arrives within this time. */
 const ANSWER_UNDER_WAY_MS = 1_000;
 
 /**
  * Delivers the task to the child's door.
  *
  * @param signal gives the call up
- * @returns the id of the child's task; the fault is a phrase that follows "it did not take its task: ", and what the
- *   child said of it, inside a fence
+ * @returns the id of the child's task. The fault is a phrase to put after "it did not take its task: ", then what the
+ *   child said about it, inside a fence
  */
 export async function handOver(
   watching: Watching,
@@ -29,7 +29,7 @@ export async function handOver(
   if (!door) return fault("it bound no address");
   const over = new AbortController();
   const gone = new AbortController();
-  // The child watch counts from readiness (API page, "Bounds"): a child that takes no task is not spared it.
+  // The child watch starts at readiness (API page, "Bounds"), so it also ends a child that takes no task.
   const stopWatch = clock.after(watchLeftMs(watching), () => over.abort("deadline"));
   try {
     const given = AbortSignal.any([signal, over.signal]);
@@ -41,7 +41,7 @@ export async function handOver(
     if (first !== "ended") {
       return first.ok || !over.signal.aborted ? first : fault(pastDeadline(watchSecs));
     }
-    // It may have ended because it was done: what its door has answered still counts.
+    // It may have ended because it was done, so an answer from its door still counts.
     gone.abort();
     await within(clock, ANSWER_UNDER_WAY_MS, delivering);
     over.abort("ended");

@@ -1,4 +1,4 @@
-/** `completion.json` in a records directory that is held by descriptor. */
+/** Reads and writes `completion.json` in a records directory, which is given as an open descriptor. */
 
 import type { Descriptor } from "../../sys/descriptors.ts";
 import type { Posix } from "../../sys/errors.ts";
@@ -9,10 +9,10 @@ import { type CompletionRecord, formatRecord, parseRecord } from "./completion.t
 import type { DelegationIdentity } from "./identity.ts";
 
 const RECORD = "completion.json";
-/** A longer file is no record, in bytes. */
+/** The longest file that counts as a record, in bytes. */
 const MAX_RECORD_BYTES = 256 * 1024;
 
-/** The record in the directory, if there is a readable one of this delegation. Its words show no secret. */
+/** The record in the directory, if it can be read and belongs to this delegation. Secrets are taken out. */
 export function readRecord(
   directory: Descriptor,
   identity: DelegationIdentity,
@@ -27,7 +27,7 @@ export function readRecord(
   return parseRecord(Buffer.from(bytes.value).toString("utf8"), identity, durationMs, secrets);
 }
 
-/** Writes the record over whatever is there. */
+/** Writes the record and replaces any earlier one. */
 export function writeRecord(
   directory: Descriptor,
   identity: DelegationIdentity,

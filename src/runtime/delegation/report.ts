@@ -17,30 +17,30 @@ import type { DelegationIdentity } from "./identity.ts";
 import { notice } from "./outcome-block.ts";
 import { writeRecord } from "./record-file.ts";
 
-/** Tries to bring a report to the delegating task. */
+/** Tries to deliver a report to the delegating task. */
 export type Post = (identity: DelegationIdentity, report: Report) => Promise<Delivery>;
 
-/** What is being reported, and where its record is. */
+/** What to report, and where its record goes. */
 export interface Reporting {
   readonly identity: DelegationIdentity;
   readonly report: Report;
   /** The child's records directory. */
   readonly records: Descriptor;
-  /** Left out where the outcome is recorded and posted to nobody. */
+  /** Left out if the outcome is only recorded, not posted. */
   readonly post?: Post | undefined;
-  /** One line for whoever watches. */
+  /** Writes one line for the operator. */
   readonly diagnose: (line: string) => void;
 }
 
-/** What came of it: the post, and whether there is a record now. */
+/** The result of the post, and whether there is a record now. */
 export interface ReportResult {
   readonly delivery: Delivery;
   readonly written: boolean;
 }
 
 /**
- * Records and posts. Between the two the record reads `delivered: false` without an error. A record that cannot be
- * written is one line for the operator, and the post is made nevertheless.
+ * Writes the record, then posts. Until the post is done, the record has `delivered: false` and no error. If the record
+ * cannot be written, the operator gets one line about it, and the post is still made.
  */
 export async function reportCompletion(reporting: Reporting): Promise<ReportResult> {
   const { identity, post, diagnose } = reporting;
@@ -59,7 +59,7 @@ export async function reportCompletion(reporting: Reporting): Promise<ReportResu
   return { delivery, written: first.ok || last.ok };
 }
 
-/** Replaces the result of an earlier post. What another's door answered is cut as a detail is. */
+/** Replaces the result of an earlier post. A long error from the other door is cut, like a detail. */
 function record({ identity, records }: Reporting, report: Report, delivery: Delivery): Promise<Posix<void>> {
   const deliveryError = cutDetail(delivery.deliveryError);
   return writeRecord(records, identity, { ...report, ...delivery, deliveryError });
@@ -69,7 +69,7 @@ function unwritten({ delegationId }: DelegationIdentity, errno: Errno): string {
   return `completion.json of delegation ${delegationId} could not be written: ${describeError(errno)}`;
 }
 
-/** A child's post: one `SendMessage` to its parent's door, made once. The answer's shape is not looked at. */
+/** A child's post: one `SendMessage` to its parent's door, without retries. The answer's shape is not checked. */
 export function postToDoor(handle: SpawnerHandle, clock: Clock): Post | undefined {
   const { url, delegationId, sessionId } = handle;
   if (!url) return undefined;
@@ -103,7 +103,7 @@ export function postToDoor(handle: SpawnerHandle, clock: Clock): Post | undefine
   };
 }
 
-/** The launcher's post: through the same door, in the process. */
+/** The launcher's post: to the same door, but within the process. */
 export function postInProcess(door: CompletionDoor, sessionId: string): Post {
   return async ({ delegationId }) => {
     const answer = door.receive({ addressedSession: sessionId, method: "SendMessage", delegationId });

@@ -9,7 +9,7 @@ import { ensureDirectoryAt, replaceFile, writeAll } from "../tree/replaced-file.
 const FOLDER = "out";
 const FILE = "result.txt";
 
-/** The result file beneath a capsule's records directory, a script's beneath its work folder. */
+/** The result file's path, relative to a capsule's records directory or a script's work folder. */
 export const RESULT_NAMES = [FOLDER, FILE] as const;
 export const RESULT_PATH = `${FOLDER}/${FILE}`;
 

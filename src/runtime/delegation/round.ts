@@ -1,4 +1,4 @@
-/** One round of a task: wait for outstanding delegations, then go on with the closed ones (API page, "How the outcome arrives"). */
+/** One round of a task: wait, then go on with what has closed (API page, "How the outcome arrives"). */
 
 import type { ClosedDelegation } from "./close.ts";
 import type { InFlight } from "./in-flight.ts";
@@ -14,7 +14,7 @@ export async function settleRound(
   if (!over.aborted) await Promise.race([outstandingClosed(inFlight, statuses), isOver]);
   inFlight.onClose(() => {});
   if (over.aborted) {
-    // There is nobody left to tell; but a task that goes on from here has no child any more.
+    // The task is told nothing more. But if it goes on from here, none of its children may still be running.
     await inFlight.allEnded();
     return undefined;
   }

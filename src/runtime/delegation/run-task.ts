@@ -1,13 +1,13 @@
-/** Running the one task of a delegated capsule, and leaving its answer. */
+/** Runs the one task of a delegated capsule and leaves its answer in the result file. */
 
 import type { Session } from "../session/session.ts";
 import { leaveResult } from "./result-place.ts";
 
-/** The task that a delegated capsule was handed. */
+/** The task of a delegated capsule. */
 export interface ReceivedTask {
   readonly taskId: string;
   readonly contextId: string;
-  /** The whole of what this capsule is told. */
+  /** All the text that this capsule is given. */
   readonly text: string;
   /** Aborts when the task is cancelled or the session winds down. */
   readonly signal: AbortSignal;
@@ -23,11 +23,11 @@ export interface TaskEnd {
 export const CANCELED: TaskEnd = { status: "error", detail: "the task was cancelled before it was done" };
 
 export interface RunEnd extends TaskEnd {
-  /** It came back after it was cancelled: whatever it says of itself, it ended as canceled. */
+  /** It returned after it was cancelled, so it counts as canceled, whatever it returned. */
   readonly canceled?: true;
 }
 
-/** Runs the task and leaves its answer; whatever is thrown is how it ended. One cancelled by now is not begun. */
+/** Runs the task and leaves its answer. If it throws, the error is how it ended. A cancelled task is not started. */
 export async function runTask(
   session: Session,
   run: (task: ReceivedTask) => Promise<TaskEnd>,

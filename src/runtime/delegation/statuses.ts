@@ -1,28 +1,28 @@
-/** What a task says while it waits, and what else it waits for (API page, "How the outcome arrives"). */
+/** The status texts of a waiting task, and its other wait (API page, "How the outcome arrives"). */
 
-/** Something else that the task waits for at the same time: its `call-member` calls. */
+/** What else the task waits for at the same time: its `call-member` calls. */
 export interface AlongsideWait {
-  /** Its status text while something is outstanding. */
+  /** The status text while something is outstanding. */
   waiting(): string | undefined;
-  /** Its status text once nothing is, where there is an outcome to go on with. */
+  /** The status text once nothing is outstanding, if there is an outcome to go on with. */
   continuing(): string | undefined;
-  /** Settles once nothing is outstanding; that it rejects is no different. */
+  /** Settles once nothing is outstanding. A rejection counts the same as a fulfilment. */
   readonly done: Promise<void>;
 }
 
-/** Says a `TASK_STATE_WORKING` status. What it throws, or rejects with, is one line for the operator. */
+/** Sends a `TASK_STATE_WORKING` status. If it throws or rejects, the operator gets one line about it. */
 export type Emit = (status: string) => void;
 
 export interface Statuses {
-  /** Says how many delegations are outstanding, or what the other wait says; nothing if there is neither. */
+  /** Says how many delegations are outstanding and what the other wait says; nothing if there is neither. */
   waiting(outstanding: number): void;
-  /** Says that the task goes on with so many outcomes. Returns whether there is anything to go on with. */
+  /** Says that the task goes on with this many outcomes. Returns whether there is anything to go on with. */
   continuing(outcomes: number): boolean;
   /** Settles once nothing else is outstanding. Never rejects. */
   readonly alongside: Promise<void>;
 }
 
-/** The embedding program's functions are called in a way that none of them can lose an outcome or end the process. */
+/** Guards every call into the embedding program, so that its errors cannot lose an outcome or end the process. */
 export function createStatuses(
   emit: Emit,
   alongside: AlongsideWait | undefined,
@@ -41,7 +41,7 @@ export function createStatuses(
   const say = (own: string | undefined, other: string | undefined): boolean => {
     const texts = [own, other].filter((text) => text !== undefined);
     if (texts.length === 0) return false;
-    // A function that returns a promise is one that returns nothing, to the types.
+    // The type allows a function that returns a promise, so we handle its rejection too.
     const said: unknown = guarded(() => emit(texts.join("; ")));
     if (said instanceof Promise) said.catch(complain);
     return true;

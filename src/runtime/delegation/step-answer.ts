@@ -1,4 +1,4 @@
-/** The result of a plan's `capsule` step: an agent's task followed over A2A, a script by its exit. */
+/** Gets the result of a plan's `capsule` step: an agent's from its task over A2A, a script's from its exit. */
 
 import type { ArtifactName, Coordinates } from "../../registry/artifact-name.ts";
 import type { DoorUrl } from "../addresses.ts";
@@ -20,20 +20,20 @@ import { CUT_MARK, decodeUtf8, wholeCharacters } from "./utf8.ts";
 import { EXIT_AFTER_COMPLETION_MS, recordOf } from "./watched-child.ts";
 
 const POLL_MS = 500;
-/** An answer over A2A may be as long as one in a file, plus what is around it. */
+/** The longest A2A answer, in bytes: as long as one in a file, plus the JSON around it. */
 const MAX_TASK_BYTES = CHILD_FILE_BYTES + 1024 ** 2;
 
-/** How the child is doing, while it runs or after it ended by itself. */
+/** What is known about the child, while it runs or after it ended by itself. */
 export type Seen =
   | {
       readonly kind: "completed";
-      /** Absent where the answer is in its file. */
+      /** Absent if the answer is in the result file. */
       readonly text?: string;
-      /** A script's file is in its work folder, an agent's in its records directory. */
+      /** A script leaves its file in its work folder, an agent in its records directory. */
       readonly script?: true;
     }
   | { readonly kind: "timed_out"; readonly text: string }
-  /** `taskOver`: its task ended, but did not complete. */
+  /** `taskOver`: its task ended without completing. */
   | { readonly kind: "failed"; readonly text: string; readonly taskOver?: true }
   | { readonly kind: "canceled" };
 
@@ -49,7 +49,7 @@ function nameOf({ name, version }: Coordinates): string {
   return `${name}@${version}`;
 }
 
-/** Comes back with the end of the task or of the child, at the deadline, or at once when the step is cancelled. */
+/** Returns when the task or the child ends, at the deadline, or at once when the step is cancelled. */
 export async function seeChild(
   session: RegisteredSession,
   asked: Asked,
@@ -90,7 +90,7 @@ async function seeAgent(
   }
 }
 
-/** A capsule that exits with its task has nothing left to be asked: the usual mistake is named. */
+/** A capsule that exits with its task cannot be asked for its answer. That is a common mistake, so we name it. */
 async function whyItEnded(child: LaunchedChild): Promise<string> {
   const status = await child.exited;
   const clean = status.kind === "exited" && status.status === 0;
@@ -98,7 +98,7 @@ async function whyItEnded(child: LaunchedChild): Promise<string> {
   return `${describeExit(status)}${clean ? change : ""}`;
 }
 
-/** Delivers the task and asks for it until it is over or the signal aborts: then, why the last try gave nothing. */
+/** Delivers the task and polls it until it is over. If the signal aborts first, returns why the last try failed. */
 async function followTask(
   { clock }: RegisteredSession,
   { signal, ...asked }: Asked,
@@ -150,7 +150,7 @@ function whyNoTask(reply: RpcReply, name: ArtifactName): string | undefined {
   }
 }
 
-/** A task that is over; `undefined` while it works. */
+/** The task, if it is over; `undefined` while it works. */
 function readTask(result: unknown, what: string, secrets: readonly Secret[]): Seen | undefined {
   const task = objectIn(result);
   const state = stringIn(objectIn(task?.status)?.state);
@@ -167,8 +167,8 @@ function readTask(result: unknown, what: string, secrets: readonly Secret[]): Se
 }
 
 /**
- * A script serves no A2A and its first line says that its run has finished: how it went is in its record, or is its exit
- * status. What has neither after a while is no script: a step can hand it no task.
+ * A script serves no A2A, and its first line says that its run has finished. Its record or its exit status tells how the
+ * run went. A child that has neither after a while is not a script, and a step cannot hand it a task.
  */
 async function seeScript(
   session: RegisteredSession,
@@ -196,7 +196,7 @@ async function seeScript(
   return { kind: "failed", text: `the run of ${what} failed, ${describeExit(status)}` };
 }
 
-/** The whole of a result file, without the secrets; nothing if there is no readable one. */
+/** The whole result file, with the secrets taken out; empty if no file can be read. */
 export async function resultText(directory: HeldDirectory, secrets: readonly Secret[]): Promise<string> {
   const chunks: Uint8Array[] = [];
   const read = await readChildFile(directory, RESULT_NAMES, {

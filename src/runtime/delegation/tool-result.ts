@@ -1,4 +1,4 @@
-/** What a call of `delegate-task` gives the model (API page, "What the call returns"). */
+/** What `delegate-task` returns to the model (API page, "What the call returns"). */
 
 import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
@@ -7,7 +7,7 @@ import { CUT_MARK, cutText } from "./utf8.ts";
 /** The longest `output`, in bytes. */
 const MAX_OUTPUT_BYTES = 64 * 1024;
 
-/** A refusal is a bare sentence, anything else one JSON object. */
+/** A refusal is a plain sentence; anything else is one JSON object. */
 export interface DelegateTaskResult {
   readonly kind: "started" | "refused" | "failed";
   readonly text: string;
@@ -24,7 +24,7 @@ export function started(child: LaunchedChild): DelegateTaskResult {
   return { kind: "started", text };
 }
 
-/** There is no delegation. The ids are left out where nothing was launched. */
+/** There is no delegation. The ids are absent if nothing was launched. */
 export function failed(
   asked: Coordinates,
   why: string,

@@ -1,12 +1,12 @@
-/** UTF-8 text cut to a number of bytes, on a character's boundary. */
+/** Cuts UTF-8 text to a number of bytes, never inside a character. */
 
-/** A byte order mark is content like any other: what is shown is what was written. */
+/** Keeps a byte order mark, so that the text is shown exactly as it was written. */
 const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** The longest sequence of a character, in bytes. */
+/** The longest encoding of one character, in bytes. */
 const LONGEST_SEQUENCE = 4;
 
-/** How many of the first `limit` bytes make whole characters. In bytes that are no UTF-8 a cut can be anywhere. */
+/** How many of the first `limit` bytes make whole characters. If the bytes are not UTF-8, any cut will do. */
 export function wholeCharacters(bytes: Uint8Array, limit: number): number {
   if (bytes.length <= limit) return bytes.length;
   for (let end = limit; end > limit - LONGEST_SEQUENCE && end > 0; end--) {
@@ -15,15 +15,15 @@ export function wholeCharacters(bytes: Uint8Array, limit: number): number {
   return limit;
 }
 
-/** Bytes that are no UTF-8 become U+FFFD. */
+/** Decodes UTF-8; invalid bytes become U+FFFD. */
 export function decodeUtf8(bytes: Uint8Array): string {
   return DECODER.decode(bytes);
 }
 
-/** The mark of a cut. */
+/** What marks a cut. */
 export const CUT_MARK = " […]";
 
-/** The text, at most `limit` bytes of it, and the mark where that is not all. What was cut before stays as it is. */
+/** At most `limit` bytes of the text, then the mark if it was cut. A text that already ends in the mark is kept. */
 export function cutText(text: string, limit: number): string {
   const bytes = Buffer.from(text);
   const own = text.endsWith(CUT_MARK) ? bytes.length - Buffer.byteLength(CUT_MARK) : bytes.length;

@@ -14,7 +14,7 @@ export type WatchState =
   | { readonly kind: "leaving" }
   /** Its child is being ended. */
   | { readonly kind: "ending"; readonly cause: EndingCause }
-  /** Its child is gone, and how it exited is being read. `reason`: why we ended it, if we did. */
+  /** Its child is gone or given up on, and how it exited is being read. `reason`: why we ended it, if we did. */
   | { readonly kind: "explaining"; readonly reason?: string }
   | { readonly kind: "over"; readonly end: DelegationEnd };
 

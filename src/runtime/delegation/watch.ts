@@ -29,7 +29,7 @@ export interface WatchedDelegation {
   end(reason: string): void;
 }
 
-/** Watches a delegation. The door already awaits its completions, so the child cannot post one too early. */
+/** Watches a delegation. `arrivals` must be set up before the child can post a completion. */
 export function watchDelegation(watching: Watching, arrivals: Arrivals): WatchedDelegation {
   const asked = Promise.withResolvers<string>();
   return {
@@ -46,7 +46,7 @@ async function watchToClose(
 ): Promise<ClosedDelegation> {
   try {
     const end = await endOf(watching, arrivals, asked);
-    // Once there is an outcome, we read all of it, even if a long answer takes past the backstop.
+    // Once there is an outcome, no deadline applies: a long answer may take a while to read.
     return await closeDelegation(watching, end);
   } finally {
     watching.child.release();
