@@ -1,4 +1,4 @@
-/** The little of A2A 1.0 over JSON-RPC that delegations speak. */
+/** The part of A2A 1.0 over JSON-RPC that delegations use. */
 
 import { printable } from "../../printable.ts";
 import type { DoorUrl } from "../addresses.ts";
@@ -24,7 +24,7 @@ export interface RpcRequest {
   readonly params: JsonObject;
 }
 
-/** Reads a request's body; what is no JSON-RPC has no method. */
+/** Reads a request's body. If it is not JSON-RPC, the result has no method. */
 export function readRequest(body: unknown): RpcRequest {
   const fields = objectIn(body);
   const id = fields?.id;
@@ -58,21 +58,21 @@ export interface RpcCall {
   readonly method: string;
   readonly params: object;
   readonly token?: Secret | undefined;
-  /** What no word of the answer may show besides the token. */
+  /** Secrets to take out of the answer, besides the token. */
   readonly secrets?: readonly Secret[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal | undefined;
-  /** The longest answer that is read, in bytes: that of `exchange` where it is left out. */
+  /** The longest answer that is read, in bytes. The default is that of `exchange`. */
   readonly maxAnswerBytes?: number;
 }
 
-/** What a door made of a call. `message` and `said` are the door's own words, with no token in them. */
+/** How a door answered a call. `message` and `said` are the door's own text, with tokens taken out. */
 export type RpcReply =
   | { readonly kind: "result"; readonly result: unknown }
   | { readonly kind: "error"; readonly code: number; readonly message: string }
-  /** An answer that is no JSON-RPC, with a status of success. */
+  /** An answer with a 2xx status that is not JSON-RPC. */
   | { readonly kind: "unreadable" }
-  /** No answer, or one whose status is not 2xx, or (`tooLong`) one that is not read to its end. */
+  /** No answer, one whose status is not 2xx, or (`tooLong`) one that was too long to read to its end. */
   | { readonly kind: "failed"; readonly reason: string; readonly said?: string; readonly tooLong?: true };
 
 /** Makes the call once, to a door on loopback; never throws. */
@@ -93,7 +93,7 @@ export async function callDoor(asked: RpcCall, clock: Clock): Promise<RpcReply> 
     clock,
   );
   const read: RpcReply = reply.kind === "failed" ? reply : readReply(reply);
-  // A door may quote what it was sent, and say what it was launched with.
+  // A door may quote our request or the tokens of its launch, so we take all of them out.
   const secrets = [...(asked.secrets ?? []), ...(asked.token ? [asked.token] : [])];
   if (read.kind === "error") return { ...read, message: redactSaid(read.message, secrets) };
   if (read.kind !== "failed") return read;
@@ -106,7 +106,7 @@ function readReply({ status, body }: Extract<HttpExchange, { kind: "answered" }>
   const fields = parseJsonObject(body);
   const error = objectIn(fields?.error);
   const message = stringIn(error?.message);
-  // Such a status comes from something in front of the door: the request did not reach it.
+  // A door answers errors with 200. Another status comes from something in front of it, so it got no request.
   if (status < 200 || status > 299) {
     const reason = `it answered with status ${status}`;
     return { kind: "failed", reason, ...(message !== undefined && { said: message }) };

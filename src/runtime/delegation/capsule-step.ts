@@ -32,8 +32,8 @@ export type StepKind = "completed" | "timed_out" | "failed" | "refused" | "cance
 export interface StepOutcome {
   readonly kind: StepKind;
   /**
-   * The whole answer if the step completed, at most 64 MiB; otherwise why there is no answer. For a refusal, this is the
-   * daemon's sentence, byte for byte.
+   * The whole answer if the step completed, at most 64 MiB; otherwise why there is no answer. For a refusal, this is
+   * the daemon's sentence, byte for byte.
    */
   readonly text: string;
   /** One line with the capsule's name, the step's result, and its time limit in seconds. */

@@ -1,4 +1,4 @@
-/** The door of a delegated capsule: A2A on a free port of the loopback. */
+/** The door of a delegated capsule: A2A on a free loopback port. */
 
 import { Elysia } from "elysia";
 import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
@@ -9,9 +9,9 @@ import { completionPlugin } from "./door-plugin.ts";
 import { refuseForeign } from "./loopback-only.ts";
 
 export interface ChildDoorOptions {
-  /** Whoever calls the door must present it. */
+  /** Every caller must present this token. */
   readonly operatorToken?: Secret;
-  /** Where the capsule delegates in turn. */
+  /** Set if the capsule itself delegates. */
   readonly completions?: CompletionDoor;
   readonly answer: (request: RpcRequest) => RpcAnswer;
   /** Called once an answer has gone out. */
@@ -43,7 +43,7 @@ export function openChildDoor({
       const request = readRequest(body);
       return rpcResponse(request.id, answer(request));
     })
-    // The framework would let another process of this user listen on the same port, and take every other task.
+    // By default, the framework lets another process of this user share the port and take some of the requests.
     .listen({ hostname: "127.0.0.1", port: 0, reusePort: false });
   const url = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);
   if (!url) throw new Error("the door has no port");

@@ -1,4 +1,4 @@
-/** Closing a delegation: its end is recorded and posted, and then told to its task. */
+/** Closes a delegation: records its end, posts it, then tells its task. */
 
 import { describeExit } from "../launch/exit-status.ts";
 import type { Report } from "./completion.ts";
@@ -10,7 +10,7 @@ import { readAnswer } from "./result-file.ts";
 import type { DelegationOutcome } from "./trace.ts";
 import { durationOf, type Watching } from "./watched-child.ts";
 
-/** A delegation that is over: its child has been reaped, its record stands. */
+/** A delegation that is over: its child has been reaped, and its record does not change any more. */
 export interface ClosedDelegation {
   readonly identity: DelegationIdentity;
   readonly told: ToldEnd;
@@ -25,10 +25,10 @@ export async function closeDelegation(watching: Watching, end: DelegationEnd): P
 }
 
 /**
- * Records the end, and settles with the door what a further completion is answered. What the child reported is delivered
- * once more where it was not; what its task or the backstop ended is posted to nobody.
+ * Records the end and tells the door how to answer further completions. If the child's own report was not delivered, it
+ * is delivered now. If the task or the backstop ended the child, the end is recorded but not posted.
  *
- * @returns whether there is a record of it
+ * @returns whether there is a record of the end
  */
 async function recordEnd(
   watching: Watching,
@@ -42,7 +42,7 @@ async function recordEnd(
     door.forget(delegationId);
     return written;
   }
-  // Its completions were refused while it was being ended.
+  // The door refused completions while the child was being ended. It has to accept this one.
   if (end.kind === "terminated") door.await(delegationId, () => {});
   const isDelivered = end.kind === "reported" && end.record.delivered;
   const written = isDelivered || (await write(watching, report, true));
@@ -69,7 +69,7 @@ async function recorded(
   { status, durationMs, detail }: Report,
 ): Promise<ClosedDelegation> {
   const reason = reasonOf(end);
-  // A record holds the parent's words; the task that did not hear of it in time is told that.
+  // The record says that the parent ended it. The task is told the actual reason: no outcome came in time.
   const said = end.kind === "terminated" && end.by === "backstop" ? end.reason : detail;
   const answer = child.records.ok
     ? await readAnswer(child.records.value.descriptor, {
@@ -87,8 +87,8 @@ async function recorded(
 }
 
 /**
- * Without a record the task is told the reason alone. That its launcher ended the child needs no record: the trace says
- * so, for the very reason.
+ * If there is no record, the task is told only the reason. The trace needs no record to know that the launcher ended the
+ * child, so it says `terminated` with the same reason.
  */
 async function unrecorded({ child, identity }: Watching, end: DelegationEnd): Promise<ClosedDelegation> {
   const unwritten = end.kind === "lost" ? "it left none" : "its completion.json could not be written";

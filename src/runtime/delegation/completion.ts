@@ -1,4 +1,4 @@
-/** A completion: what is said of a delegation's end, in `completion.json` and to the parent's door. */
+/** A completion: how a delegation's end is described in `completion.json` and to the parent's door. */
 
 import { bareName } from "../../registry/artifact-name.ts";
 import { parseJsonObject, stringIn } from "../json.ts";
@@ -10,20 +10,20 @@ import { cutText } from "./utf8.ts";
 export const COMPLETION_STATUSES = ["ok", "error", "crashed", "terminated"] as const;
 export type CompletionStatus = (typeof COMPLETION_STATUSES)[number];
 
-/** The longest `detail`, in bytes; what is cut is marked. */
+/** The longest `detail`, in bytes. A longer one is cut and marked. */
 const MAX_DETAIL_BYTES = 2_000;
 
-/** How a delegation ended, and who says so. */
+/** How a delegation ended, and who reports it. */
 export interface Report {
   readonly status: CompletionStatus;
   readonly durationMs: number;
-  /** Absolute; absent where the child left no result. For a reader of the file: the parent does not open it. */
+  /** An absolute path; absent if the child left no result. It is for people who read the file: the parent does not use it. */
   readonly resultPath?: string | undefined;
   readonly detail?: string | undefined;
   readonly reportedBy: "child" | "launcher";
 }
 
-/** What became of the post. Before it was tried, and where there is nobody to post to, neither is set. */
+/** The result of the post. Neither field is set before the post was tried, or if there is nobody to post to. */
 export interface Delivery {
   readonly delivered: boolean;
   readonly deliveryError?: string | undefined;
@@ -31,7 +31,7 @@ export interface Delivery {
 
 export interface CompletionRecord extends Report, Delivery {}
 
-/** The record's file: pretty JSON and a newline, absent keys left out. */
+/** The text of the record's file: indented JSON and a newline, without absent keys. */
 export function formatRecord(identity: DelegationIdentity, record: CompletionRecord): string {
   const { detail, resultPath, deliveryError } = record;
   const fields = {
@@ -52,10 +52,10 @@ export function formatRecord(identity: DelegationIdentity, record: CompletionRec
 }
 
 /**
- * Reads the record of this delegation. One that names another delegation, another session or an unknown status is
- * unreadable. In place of a duration that is not one comes `durationMs`, the launcher's own measure.
+ * Reads the record of this delegation. A record that names another delegation, another session or an unknown status
+ * counts as unreadable. If its duration is not valid, the launcher's own measure, `durationMs`, replaces it.
  *
- * @param secrets what its words must not show
+ * @param secrets taken out of the record's texts
  */
 export function parseRecord(
   text: string,
@@ -84,7 +84,7 @@ export function parseRecord(
   };
 }
 
-/** A sentence for a detail, as it is recorded, posted and shown: what is longer is cut, and marked. */
+/** A detail as it is recorded, posted and shown. If it is too long, it is cut and marked. */
 export function cutDetail(detail: string | undefined): string | undefined {
   return detail === undefined ? undefined : cutText(detail, MAX_DETAIL_BYTES);
 }

@@ -1,4 +1,4 @@
-/** `delegate-task`, as a model sees it (API page, "The delegation tool"). */
+/** The tool `delegate-task`, as a model sees it (API page, "The delegation tool"). */
 
 import {
   type ArtifactName,
@@ -17,14 +17,14 @@ export interface ToolDefinition {
   readonly input_schema: object;
 }
 
-/** The tool `delegate-task` of one capsule. */
+/** One capsule's `delegate-task` tool. */
 export interface DelegateTask {
   readonly definition: ToolDefinition;
-  /** What a model can name, and the full name that the daemon is asked for. */
+  /** Maps each name that a model can give to the full name that we ask the daemon for. */
   readonly capsules: ReadonlyMap<string, ArtifactName>;
 }
 
-/** The tool of a capsule; `undefined` where its manifest lets it spawn nothing: there is no tool then. */
+/** A capsule's tool; `undefined` if its manifest lets it spawn nothing. */
 export function delegateTaskOf({ spawnAllow, workdirSnapshot }: RuntimeManifest): DelegateTask | undefined {
   if (spawnAllow.length === 0) return undefined;
   const capsules = new Map(spawnAllow.map((name) => [bareName(name), name]));
@@ -66,7 +66,7 @@ export interface DelegationRequest extends Coordinates {
   readonly task: string;
 }
 
-/** Reads a call's arguments; the fault is a sentence for the model. */
+/** Reads a call's arguments. The fault is a sentence for the model. */
 export function readArguments(tool: DelegateTask, given: unknown): Result<DelegationRequest, string> {
   const fields = objectIn(given);
   const bare = stringIn(fields?.capsule);

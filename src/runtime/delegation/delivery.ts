@@ -1,4 +1,4 @@
-/** Handing a child its task: A2A `SendMessage` to its door, tried until it listens. */
+/** Sends a child its task: A2A `SendMessage` to its door, tried until the door listens. */
 
 import type { ArtifactName } from "../../registry/artifact-name.ts";
 import { fault, ok, type Result } from "../../result.ts";
@@ -19,23 +19,23 @@ export interface TaskDelivery {
   readonly token: Secret | undefined;
   /** The child's capsule. */
   readonly name: ArtifactName;
-  /** The tokens of its launch: nothing that it answers may show them. */
+  /** The tokens from its launch. They are taken out of everything it answers. */
   readonly secrets: readonly Secret[];
   readonly delegationId: string;
   readonly task: string;
-  /** Gives up at once when it aborts. */
+  /** When it aborts, the delivery is given up at once. */
   readonly signal: AbortSignal;
-  /** Aborts when the child has ended: the answer under way is still waited for, but nothing else is tried. */
+  /** Aborts when the child has ended. We still wait for an answer under way, but do not try again. */
   readonly gone?: AbortSignal;
 }
 
 /**
- * Delivers the task: accepted is a `result.task` with an id, whose state is not rejected. Only a transport error or an
- * answer that is not 2xx is tried again; the message keeps its id, so that a door that has it already does not make
- * a second task of it.
+ * Delivers the task. The child has accepted it if `result.task` has an id and its state is not rejected. We retry only
+ * after a transport error or an answer that is not 2xx. Each retry sends the same message id, so that a door which has
+ * the message already does not make a second task of it.
  *
- * @returns the id of the child's task; the fault is a phrase that follows "it did not accept its task: ", and what the
- *   child said of it, inside a fence
+ * @returns the id of the child's task. The fault is a phrase to put after "it did not accept its task: ", then what the
+ *   child said about it, inside a fence
  */
 export async function deliverTask(delivery: TaskDelivery, clock: Clock): Promise<Result<string, string>> {
   const { signal, gone, name, secrets } = delivery;
@@ -74,7 +74,7 @@ export async function deliverTask(delivery: TaskDelivery, clock: Clock): Promise
 
 type Failed = Extract<RpcReply, { kind: "failed" }>;
 
-/** What the door said itself, inside a fence. */
+/** What the door itself said, inside a fence. */
 export function messageOf(name: ArtifactName, reply: RpcReply): string {
   const said = reply.kind === "error" ? reply.message : reply.kind === "failed" ? reply.said : undefined;
   return quoteChild(name, "its message", said ?? "");
@@ -91,7 +91,7 @@ function acceptance(reply: Exclude<RpcReply, Failed>, name: ArtifactName): Resul
   return ok(id);
 }
 
-/** Comes back after `ms` milliseconds, or when the signal aborts. */
+/** Resolves after `ms` milliseconds, or when the signal aborts. */
 export function pauseFor(ms: number, signal: AbortSignal, clock: Clock): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();

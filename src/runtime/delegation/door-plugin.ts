@@ -12,8 +12,8 @@ import {
 import { pathOf, refuseForeign } from "./loopback-only.ts";
 
 /**
- * Answers `POST /` with `x-murmur-task-origin: completion`, for the A2A door of a session that delegates. Call it before
- * anything else in the door: the bearer token check, the task queue, the routes.
+ * Answers `POST /` with `x-murmur-task-origin: completion`, for the A2A door of a session that delegates. Call it
+ * before anything else in the door: the bearer token check, the task queue, the routes.
  * It refuses a request that a web page may have made, so the door must listen on 127.0.0.1 or [::1].
  *
  * @returns `undefined` for every other request, without reading its body; the completion headers mean nothing there
@@ -44,8 +44,8 @@ export interface RequestHooks {
 }
 
 /**
- * {@link answerCompletion} as an Elysia plugin: `new Elysia().use(completionPlugin(door))`. Use it before any other plugin
- * or hook of the door.
+ * {@link answerCompletion} as an Elysia plugin: `new Elysia().use(completionPlugin(door))`. Use it before any other
+ * plugin or hook of the door.
  */
 export function completionPlugin(door: CompletionDoor): <App extends RequestHooks>(app: App) => App {
   return (app) => {

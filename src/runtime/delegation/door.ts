@@ -1,4 +1,4 @@
-/** The parent's door for completions: what is awaited, and what each completion is answered. */
+/** The parent's door for completions: it knows which ones are awaited, and answers each one. */
 
 import { METHOD_NOT_FOUND, type RpcAnswer, type RpcError } from "./a2a.ts";
 
@@ -11,42 +11,42 @@ export const COMPLETION_ORIGIN = "completion";
 export const COMPLETION_MISADDRESSED = -31001;
 export const COMPLETION_NOT_AWAITED = -31002;
 
-/** What a completion's headers and its request line up to; its message is not looked at. */
+/** What a completion's headers and its request say. Its message is not read. */
 export interface Completion {
-  /** The session it is addressed to. */
+  /** The session that the completion is addressed to. */
   readonly addressedSession: string;
   readonly method: string | undefined;
   readonly delegationId: string | undefined;
 }
 
-/** The state of a delegation whose outcome was not received yet. */
+/** The state of a delegation whose outcome has not been received yet. */
 type Open = { readonly state: "awaited"; readonly arrived: () => void } | { readonly state: "ending" };
 
 /**
- * A session's door: one for all its tasks.
+ * A session's completion door, shared by all its tasks.
  *
- * That a completion arrived is a hint and no more: anything on loopback can post one.
+ * A completion is only a hint to look at the record, because any local process can post one.
  */
 export interface CompletionDoor {
-  /** Answers one completion; where it is awaited, its task is told. */
+  /** Answers one completion, and tells its task if that waits for it. */
   receive(completion: Completion): RpcAnswer;
-  /** From now on completions of this delegation are received; `arrived` is called at each. */
+  /** Accepts completions of this delegation from now on, and calls `arrived` at each. */
   await(delegationId: string, arrived: () => void): void;
-  /** The delegation is being ended by this session. */
+  /** This session is ending the delegation: refuses its completions. */
   ending(delegationId: string): void;
-  /** It closed with the outcome that was reported: a further completion is one already received. */
+  /** It closed with the reported outcome: a further completion is answered as already received. */
   received(delegationId: string): void;
-  /** No task waits for it any more. */
+  /** No task waits for the delegation any more. */
   forget(delegationId: string): void;
 }
 
-/** How many delegations whose outcome was received are remembered; their completions come once more within seconds. */
+/** How many closed delegations the door remembers. A completion that comes again does so within seconds. */
 const REMEMBERED = 4096;
 
 /**
  * The completion door of a session.
  *
- * @param sessionId the session's own: a completion that is addressed to another is refused
+ * @param sessionId the id of this session; a completion that is addressed to another is refused
  */
 export function createCompletionDoor(sessionId: string): CompletionDoor {
   const known = new Map<string, Open>();

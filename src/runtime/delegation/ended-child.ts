@@ -1,4 +1,4 @@
-/** Ending a child whose outcome is posted to nobody, and what is recorded of it. */
+/** Ends a child whose outcome is not posted, and records its end. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { LaunchedChild } from "../launch/outcome.ts";
@@ -11,18 +11,18 @@ type StartedChild = Pick<Watching, "session" | "child" | "identity">;
 
 export interface UnpostedEnd {
   /**
-   * What becomes of a record that the child writes while it is being ended. `replaced`: it is in the middle of its task,
-   * and whatever it says of itself, the record is its launcher's (API page, "A child ends with its parent"). `kept`: its
-   * task was over.
+   * What happens to a record that the child writes while it is being ended. `replaced`: the child is in the middle of
+   * its task, so the launcher's record replaces it (API page, "A child ends with its parent"). `kept`: the child's task
+   * was over, so its record stays.
    */
   readonly own: "replaced" | "kept";
-  /** Why it is ended, where that is more than that its parent wants it; the exit status is added. */
+  /** Why it is ended, if there is more to say than that its parent ended it. The exit status is added. */
   readonly why?: string;
 }
 
 /**
- * Ends the child, and records it as `terminated`. One that was gone already keeps the record that it left, and has
- * `crashed` where it left none.
+ * Ends the child and records it as `terminated`. A child that had exited already keeps its own record; if it left none,
+ * it is recorded as `crashed`.
  */
 export async function endUnposted(started: StartedChild, { own, why }: UnpostedEnd): Promise<void> {
   const { session, child, identity } = started;
@@ -44,7 +44,7 @@ async function endFor(child: LaunchedChild, byItself: boolean, why?: string): Pr
     : { kind: "terminated", by: "deadline", reason: why, how: await howItEnded(child) };
 }
 
-/** Ends a child that did not take its task. */
+/** Ends a child that did not accept its task. */
 export async function abandon(watching: Watching): Promise<void> {
   const { door, child, identity } = watching;
   door.ending(identity.delegationId);

@@ -1,17 +1,17 @@
-/** What the launcher knows of a delegation by itself: nothing of it is the child's to say. */
+/** What the launcher itself knows about a delegation. The child cannot change any of it later. */
 
 import type { Coordinates } from "../../registry/artifact-name.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 
 export interface DelegationIdentity extends Coordinates {
   readonly delegationId: string;
-  /** The child's own session, as its readiness line reported it to the launcher. */
+  /** The child's session id, from its readiness line. */
   readonly sessionId: string;
-  /** The child's work folder, absolute. */
+  /** The absolute path of the child's work folder. */
   readonly workdir: string;
 }
 
-/** Of a child that reported itself ready. */
+/** The identity of a child that has reported itself ready. */
 export function identityOf(child: LaunchedChild): DelegationIdentity {
   const { name, version, delegationId, sessionId } = child;
   return { name, version, delegationId, sessionId, workdir: child.workdir.path };

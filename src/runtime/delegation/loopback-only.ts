@@ -1,11 +1,11 @@
-/** The guard of every door that this library opens: the daemon's own. */
+/** The check that every door of this library makes on a request. The daemon uses the same one. */
 
 import { whyForeign } from "../../guard.ts";
 
 /**
- * The refusal of a request that a web page may have made, or `undefined` where it may go on. A request without a Host,
- * as HTTP/1.0 allows it, is not understood (400); any other is forbidden (403). Nothing of its body is read, so the
- * connection ends with the answer.
+ * Refuses a request that a web page may have made; returns `undefined` if the request may go on. A request without a
+ * Host header, which HTTP/1.0 allows, gets 400; any other refused one gets 403. The body is not read, so the connection
+ * is closed after the answer.
  */
 export function refuseForeign({ headers }: Request): Response | undefined {
   const why = whyForeign(headers);
@@ -15,7 +15,7 @@ export function refuseForeign({ headers }: Request): Response | undefined {
   return Response.json({ error }, { status, headers: { connection: "close" } });
 }
 
-/** The path as it was sent, without its query. A `URL` cannot be made of every request: one without a Host has none. */
+/** The path as it was sent, without the query. We cannot use `URL` here: it fails for a request without a Host. */
 export function pathOf({ url }: Request): string {
   const path = url.startsWith("/") ? url : url.slice(url.indexOf("/", url.indexOf("://") + 3));
   return path.split(/[?#]/, 1)[0] ?? "";

@@ -9,7 +9,7 @@ import { sourceOf } from "./quoted.ts";
 import type { Answer, KeptAnswer } from "./result-file.ts";
 import { CUT_MARK } from "./utf8.ts";
 
-/** How a delegation ended, as far as its task can know. */
+/** How a delegation ended, as far as its task is told. */
 export type ToldEnd =
   | {
       readonly kind: "recorded";
@@ -18,10 +18,10 @@ export type ToldEnd =
       readonly detail?: string | undefined;
       readonly answer: Answer;
     }
-  /** No `completion.json` that can be read. */
+  /** There is no readable `completion.json`. */
   | { readonly kind: "unknown"; readonly reason: string };
 
-/** The block: a line of the runtime's own, and everything else inside one fence. */
+/** The block: one line from the runtime, then everything else inside one fence. */
 export function outcomeBlock(identity: DelegationIdentity, ended: ToldEnd): string {
   const { delegationId, name, version } = identity;
   const bare = bareName(name);
@@ -34,12 +34,12 @@ export function outcomeBlock(identity: DelegationIdentity, ended: ToldEnd): stri
   return `${head}\n${fenceUntrusted(sourceOf(name), body)}`;
 }
 
-/** All blocks of a round, in id order, a blank line between two. */
+/** Joins the blocks of a round, given in id order, with a blank line between them. */
 export function joinBlocks(blocks: readonly string[]): string {
   return blocks.join("\n\n");
 }
 
-/** What a completion says, without the answer: the message of its post, and the body of its block up to `result`. */
+/** A completion's text without the answer: the message of its post, and its block's body up to `result`. */
 export function notice(
   identity: DelegationIdentity,
   ended: {
@@ -61,7 +61,7 @@ export function notice(
   return lines.join("\n");
 }
 
-/** Indented, no line of a detail can pass for a field of its own. */
+/** Indents further lines, so that no line of a detail looks like a field. */
 function indentFurtherLines(text: string): string {
   return text.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/).join("\n  ");
 }

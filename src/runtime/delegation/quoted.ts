@@ -1,4 +1,4 @@
-/** What a child said, within a text of its launcher's. */
+/** Quotes what a child said inside a text that its launcher writes. */
 
 import { printableLines } from "../../printable.ts";
 import { type ArtifactName, bareName } from "../../registry/artifact-name.ts";
@@ -6,28 +6,28 @@ import type { LaunchFailure } from "../launch/outcome.ts";
 import { fenceUntrusted, neutralise } from "./fence.ts";
 import { cutText } from "./utf8.ts";
 
-/** The longest that is quoted, in bytes: with the launcher's own words it fits what a call gives the model. */
+/** The longest quote, in bytes. With the launcher's text around it, it still fits the tool's output limit. */
 const MAX_QUOTED_BYTES = 48 * 1024;
 
-/** How a capsule's fence names its source: `delegation:worker`. */
+/** The source that a capsule's fence names: `delegation:worker`. */
 export function sourceOf(name: ArtifactName): string {
   return `delegation:${bareName(name)}`;
 }
 
 /**
- * The end of a text: what the child said, inside its own fence and escaped. Nothing where it said nothing.
+ * Text to append: what the child said, escaped and inside its own fence. Empty if the child said nothing.
  *
- * @param what what its words are: `its message`
+ * @param what names the quote: `its message`
  */
 export function quoteChild(name: ArtifactName, what: string, said: string): string {
   if (said === "") return "";
-  // Cut before, so that no time is spent on what is not shown; and after, as what is escaped grows.
+  // Cut first, to spend no time on text that is not shown. Cut again, because escaping makes the text longer.
   const beginning = cutText(said, MAX_QUOTED_BYTES);
   const shown = cutText(printableLines(neutralise(beginning)), MAX_QUOTED_BYTES);
   return `\n${what}:\n${fenceUntrusted(sourceOf(name), shown)}`;
 }
 
-/** Why a launch failed, for a model or a trace: the launcher's words, and what the child wrote last. */
+/** Why a launch failed, for a model or a trace: the launcher's reason, then the child's last lines. */
 export function failureText(name: ArtifactName, { message, lastLines = [] }: LaunchFailure): string {
   return `${message}${quoteLines(name, lastLines)}`;
 }

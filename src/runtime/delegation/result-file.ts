@@ -1,4 +1,4 @@
-/** A child's answer: the file it left in a directory that its parent holds. */
+/** Reads a child's answer: the file that it left in a directory which its parent holds open. */
 
 import { ok } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
@@ -10,9 +10,9 @@ import { ensureDirectoryAt, replaceFile, writeAll } from "../tree/replaced-file.
 import { RESULT_NAMES } from "./result-place.ts";
 import { decodeUtf8, wholeCharacters } from "./utf8.ts";
 
-/** What is shown of an answer, in bytes. */
+/** The most of an answer that is shown, in bytes. */
 export const MAX_SHOWN_BYTES = 64 * 1024;
-/** What is kept of an answer that was cut, in bytes. */
+/** The most of a cut answer that is kept in a file, in bytes. */
 export const MAX_KEPT_BYTES = 64 * 1024 ** 2;
 
 export type Answer =
@@ -23,33 +23,33 @@ export type Answer =
       readonly kind: "cut";
       readonly text: string;
       readonly shownBytes: number;
-      /** The size the file had when it was opened. */
+      /** The file's size when it was opened. */
       readonly totalBytes: number;
       readonly kept: KeptAnswer;
     };
 
-/** What `delegations/<delegation id>.txt` in the runtime directory holds. */
+/** How much of the answer is in `delegations/<delegation id>.txt` in the runtime directory. */
 export type KeptAnswer =
   | { readonly kind: "whole" }
   | { readonly kind: "beginning"; readonly bytes: number }
   | { readonly kind: "not-kept"; readonly reason: string };
 
-/** Where an answer is kept that is too long to be shown. */
+/** Where to keep an answer that is too long to be shown in full. */
 export interface Keeping {
   /** The parent's runtime directory. */
   readonly runtime: Descriptor;
   readonly delegationId: string;
-  /** What the answer must not show. Nothing else is taken out of it. */
+  /** What to take out of the answer. Nothing else is removed. */
   readonly secrets: readonly Secret[];
 }
 
-/** More than the longest secret: whether one reaches over a cut is seen by as many bytes after it. */
+/** Longer than the longest secret. Reading this many bytes past a cut shows whether a secret crosses it. */
 export const BEYOND_BYTES = 8 * 1024 + 4;
 
 /**
- * Reads the result file beneath `directory`, once the child has exited. A link, a FIFO or a directory in its place is
- * no result, and a file is read no further than the size it was opened with: something the child left running may go on
- * writing to it.
+ * Reads the result file beneath `directory`, once the child has exited. A link, a FIFO or a directory in its place does
+ * not count. The file is read only up to its size when it was opened, because a process that the child left running may
+ * still write to it.
  */
 export async function readAnswer(directory: Descriptor, keeping: Keeping): Promise<Answer> {
   const file = openRegularFile(directory, RESULT_NAMES);
@@ -63,7 +63,7 @@ export async function readAnswer(directory: Descriptor, keeping: Keeping): Promi
 
 async function readOpened(file: RegularFile, keeping: Keeping): Promise<Answer> {
   const total = file.size;
-  // More than is shown: the cut must see whether it falls inside a character, or inside a token.
+  // Read more than is shown, to see whether the cut falls inside a character or a token.
   const head = readAtOnce(file, Math.min(total, MAX_SHOWN_BYTES + BEYOND_BYTES));
   if (!head.ok) return { kind: "none" };
   if (head.value.length === 0) return { kind: "empty" };
@@ -101,7 +101,7 @@ function notKept(errno: Errno): KeptAnswer {
   return { kind: "not-kept", reason: describeError(errno) };
 }
 
-/** The bytes kept, counted as they were read, and a last line in the file where they are not all. */
+/** Copies the rest; if the file is cut, adds a last line that says so. Returns how many bytes read were kept. */
 async function copyRest(
   file: RegularFile,
   head: Uint8Array,

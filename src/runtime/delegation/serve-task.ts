@@ -1,4 +1,4 @@
-/** The child's half: a TypeScript capsule that takes one task over A2A, answers it, and reports how it ended. */
+/** The child's side: a TypeScript capsule takes one task over A2A, answers it, and reports how it ended. */
 
 import { setImmediate as turn } from "node:timers/promises";
 import type { DoorUrl } from "../addresses.ts";
@@ -14,31 +14,32 @@ import { closeTask, createTaskSlot } from "./task-slot.ts";
 import { createTrace, type SessionExitStatus, traceSessionEnd, traceSessionStart } from "./trace.ts";
 
 /**
- * How long a cancelled task may take to come back, its own children ended: of the 5 s that a child has after its spawner's
- * SIGTERM, of the 20 s after its spawner's end, and where nobody's SIGKILL is to come.
+ * How long a cancelled task may take to return, including the end of its own children. The first applies after the
+ * spawner's SIGTERM, which leaves a child 5 s; the second after the spawner's end, which leaves 20 s; the third when no
+ * SIGKILL will follow.
  */
 const WIND_DOWN_MS = { hurried: 4_000, spawner: 18_000, signal: 18_000 };
 
 /** How a delegated capsule serves its task. */
 export interface ServeTaskOptions {
   readonly run: (task: ReceivedTask) => Promise<TaskEnd>;
-  /** Callers of the door must present it. The readiness line tells it to the parent. */
+  /** Every caller of the door must present this token. The parent gets it from the readiness line. */
   readonly operatorToken?: Secret;
-  /** Where this capsule delegates in turn. */
+  /** Set if this capsule itself delegates. */
   readonly completions?: CompletionDoor;
-  /** `lifecycle.after_task`: `exit` ends the session with its task, `sleep` leaves it listening until it is ended. */
+  /** `lifecycle.after_task`: `exit` ends the session with its task; `sleep` keeps it listening until it is ended. */
   readonly afterTask?: "exit" | "sleep";
-  /** Aborted: no task is waited for any more, and one that runs is cancelled; the session ends once it has come back. */
+  /** When it aborts, we wait for no task, and cancel a running one. The session ends once that has returned. */
   readonly signal?: AbortSignal;
-  /** Called with this capsule's own door before it is ready. */
+  /** Called with the address of this capsule's door, before the capsule is ready. */
   readonly onListening?: (door: DoorUrl) => void;
 }
 
 const ENDED_FIRST: TaskEnd = { status: "error", detail: "the session was ended before its task was done" };
 
 /**
- * Serves one task: opens a door on a free loopback port, says that the session is ready, takes the first message as its
- * task, runs it, leaves the answer in `out/result.txt` of the records directory, reports, and retires.
+ * Serves one task. It opens a door on a free loopback port, prints the readiness line, and takes the first message as
+ * its task. It runs the task, writes the answer to `out/result.txt` in the records directory, reports, and retires.
  *
  * @returns the exit status; call `process.exit` with it
  */
@@ -75,21 +76,21 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
     await door.stop();
     return exit;
   }
-  // The parent must hear that the task is held before the task can end this process.
+  // The parent must be told that we have the task before the task can end this process.
   await answered.promise;
   await turn();
   const { id: taskId, contextId, text } = task;
   running = runTask(session, options.run, { taskId, contextId, text, signal: cancel.signal });
   const end = await running;
   closeTask(task, end);
-  // Its end comes by a signal or the lifeline, whose wind-down ends the process.
+  // A signal or the lifeline ends it: their wind-down ends the process.
   if (options.afterTask === "sleep") await unlessAborted(options.signal, new Promise<never>(() => {}));
   const exit = await finish(end, end.canceled ? "canceled" : "ok");
   await door.stop();
   return exit;
 }
 
-/** Reports and retires: once, whatever asks for it first, the task's own end or the end of the session. */
+/** Reports and retires, only once: when the task ends or when the session ends, whichever comes first. */
 function finisherOf(session: Session): (end: TaskEnd, exitStatus: SessionExitStatus) => Promise<number> {
   const begun = session.clock.elapsed();
   let finishing: Promise<number> | undefined;

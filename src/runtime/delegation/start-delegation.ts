@@ -1,4 +1,4 @@
-/** One call of `delegate-task`, its arguments read: a child is launched, handed its task, and watched from then on. */
+/** One call of `delegate-task`, after its arguments were read: launch a child, hand it its task, then watch it. */
 
 import { bareName } from "../../registry/artifact-name.ts";
 import { fault } from "../../result.ts";
@@ -19,7 +19,7 @@ import { traceClose, traceStart } from "./trace.ts";
 import { watchDelegation } from "./watch.ts";
 import type { Watching } from "./watched-child.ts";
 
-/** @param signal gives the call up, not a delegation that it has started */
+/** @param signal gives up the call, but not a delegation that it already started */
 export function startDelegation(
   task: TaskDelegationsOptions,
   inFlight: InFlight,
@@ -50,7 +50,7 @@ export function startDelegation(
 interface Call {
   readonly asked: DelegationRequest;
   readonly signal: AbortSignal;
-  /** When it was made, by the session's clock. */
+  /** When the call was made, by the session's clock. */
   readonly since: number;
 }
 
@@ -61,7 +61,7 @@ async function delegateTo(
   inFlight: InFlight,
   { asked, signal, since }: Call,
 ): Promise<DelegateTaskResult> {
-  // Before the child can have its task, and so before it can say that it is done.
+  // Do this before the child gets its task: after that, it could report that it is done.
   const arrivals = awaitCompletions(door, child.delegationId);
   const identity = identityOf(child);
   const watchSecs = delegationTimeoutSecs(session.environment, session.manifest.delegationDeadlineSecs);
@@ -77,7 +77,7 @@ async function delegateTo(
     return failed(asked, message, child);
   }
   const delegation = watchDelegation(watching, arrivals);
-  // Traced before anybody hears of it.
+  // Trace it before anyone is told about it.
   void delegation.closed.then(({ outcome, reason }) => traceClose(session, identity, since, outcome, reason));
   inFlight.add(delegation);
   return started(child);

@@ -167,8 +167,8 @@ function readTask(result: unknown, what: string, secrets: readonly Secret[]): Se
 }
 
 /**
- * A script serves no A2A, and its first line says that its run has finished. Its record or its exit status tells how the
- * run went. A child that has neither after a while is not a script, and a step cannot hand it a task.
+ * A script serves no A2A, and its first line says that its run has finished. Its record or its exit status tells how
+ * the run went. A child that has neither after a while is not a script, and a step cannot hand it a task.
  */
 async function seeScript(
   session: RegisteredSession,

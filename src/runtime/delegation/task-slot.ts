@@ -1,4 +1,4 @@
-/** The one task that a delegated capsule takes, as its door answers for it over A2A. */
+/** The one task that a delegated capsule takes, and the A2A answers of its door about it. */
 
 import { newId } from "../identifiers.ts";
 import { objectIn, stringIn } from "../json.ts";
@@ -8,7 +8,7 @@ import type { RunEnd } from "./run-task.ts";
 /** A2A: no such task. A2A: not of this agent. */
 const TASK_NOT_FOUND = -32001;
 const UNSUPPORTED_OPERATION = -32004;
-/** An answer is given over A2A up to here, in bytes; a longer one is in the result file. */
+/** The longest answer given over A2A, in bytes. A longer one is only in the result file. */
 const MAX_ARTIFACT_BYTES = 512 * 1024;
 
 type State = "TASK_STATE_WORKING" | "TASK_STATE_COMPLETED" | "TASK_STATE_FAILED" | "TASK_STATE_CANCELED";
@@ -17,21 +17,21 @@ export interface TakenTask {
   readonly id: string;
   readonly contextId: string;
   readonly messageId: string;
-  /** The whole of what it is told. */
+  /** All the text of the task. */
   readonly text: string;
   state: State;
   answer: string | undefined;
 }
 
 export interface TaskSlot {
-  /** Settles with the task once it was taken. */
+  /** Resolves with the task once it was taken. */
   readonly taken: Promise<TakenTask>;
-  /** The task, where there is one by now. */
+  /** The task, if it was taken already. */
   task(): TakenTask | undefined;
   answer(request: RpcRequest): RpcAnswer;
 }
 
-/** @param cancel aborted by `CancelTask`; once it has aborted no task is taken any more */
+/** @param cancel aborted by `CancelTask`; once it has aborted, no task is accepted */
 export function createTaskSlot(cancel: AbortController): TaskSlot {
   const taken = Promise.withResolvers<TakenTask>();
   let task: TakenTask | undefined;
@@ -69,7 +69,7 @@ export function createTaskSlot(cancel: AbortController): TaskSlot {
   };
 }
 
-/** What the task is shown as from now on. */
+/** Sets how the task ended; the door shows it that way from now on. */
 export function closeTask(task: TakenTask, { answer, status, canceled }: RunEnd): void {
   const isShort = typeof answer === "string" && Buffer.byteLength(answer) <= MAX_ARTIFACT_BYTES;
   task.answer = isShort ? answer : undefined;

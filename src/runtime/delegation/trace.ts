@@ -1,4 +1,4 @@
-/** A session's `trace.jsonl`: one JSON object a line, each appended whole. */
+/** A session's `trace.jsonl`: one JSON object per line, each appended in one piece. */
 
 import { printable } from "../../printable.ts";
 import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
@@ -11,7 +11,7 @@ import type { HeldDirectory } from "../tree/held.ts";
 import type { DelegateTask } from "./delegate-task.ts";
 import { cutText } from "./utf8.ts";
 
-/** `refused` and `failed` close a delegation in its call; the others when its task closes it, or a plan's step. */
+/** With `refused` and `failed`, the call itself closes the delegation. With the others, its task or a plan's step does. */
 export type DelegationOutcome =
   | "refused"
   | "failed"
@@ -24,17 +24,17 @@ export type DelegationOutcome =
   | "timed_out"
   | "canceled";
 
-/** How a session ended: in the middle of its task, or not. */
+/** Whether a session was ended in the middle of its task. */
 export type SessionExitStatus = "ok" | "canceled";
 
-/** One line of a session's `trace.jsonl`, without what every line has. */
+/** One line of a session's `trace.jsonl`, without the field that every line has. */
 export type TraceEvent =
   | {
       readonly event: "session_start";
       readonly capsule: string;
       readonly version: string;
       readonly tools_declared: readonly string[];
-      /** `parent_workdir`: the account of the copy that the work folder started with, where its parent made one. */
+      /** `parent_workdir`: describes the copy that the work folder started with, if the parent made one. */
       readonly effective_grants: { readonly parent_workdir?: object };
     }
   | { readonly event: "session_end"; readonly exit_status: SessionExitStatus }
@@ -45,17 +45,17 @@ export type TraceEvent =
       readonly version: string;
       readonly child_session_id: string;
       readonly child_workdir: string;
-      /** The account of the copy that the work folder started with, where one was made. */
+      /** Describes the copy that the work folder started with, if one was made. */
       readonly workdir_snapshot?: object;
     }
   | {
       readonly event: "delegation";
       readonly capsule: string;
       readonly version: string;
-      /** `null` where nothing was launched. */
+      /** `null` if nothing was launched. */
       readonly delegation_id: string | null;
       readonly child_session_id: string | null;
-      /** From the call to its close. */
+      /** The time from the call to the close. */
       readonly duration_ms: number;
       readonly outcome: DelegationOutcome;
       readonly reason: string | null;
@@ -64,10 +64,10 @@ export type TraceEvent =
   | { readonly event: "task_canceled"; readonly task_id: string; readonly delegations: readonly string[] }
   | { readonly event: "spawner_ended" };
 
-/** Appends one event; every line has `at_ms`, in unix milliseconds. Never throws. */
+/** Appends one event and adds `at_ms`, in unix milliseconds, to its line. Never throws. */
 export type Trace = (event: TraceEvent) => void;
 
-/** What a trace needs of its session. */
+/** What a trace needs from its session. */
 export interface TracedSession {
   readonly id: string;
   readonly directories: { readonly records: Pick<HeldDirectory, "descriptor"> };
@@ -75,13 +75,13 @@ export interface TracedSession {
   readonly diagnose: (line: string) => void;
 }
 
-/** The records directories whose last line was lost. */
+/** The records directories whose last line could not be written. */
 const losing = new WeakSet<object>();
 
 /**
- * The trace of a session. Where lines cannot be appended, one line tells the operator that they are lost.
+ * The trace of a session. If lines cannot be appended, the operator is told once that they are lost.
  *
- * No line shows a token of the daemon's, and none holds a character that cannot be seen: such are escaped.
+ * No line shows one of the daemon's tokens. Invisible characters are escaped.
  */
 export function createTrace(session: TracedSession): Trace {
   const { records } = session.directories;
@@ -99,17 +99,17 @@ export function createTrace(session: TracedSession): Trace {
   };
 }
 
-/** What the first line of a session's trace is made of. */
+/** What the first line of a session's trace contains. */
 export interface StartedSession extends TracedSession {
   readonly run: Pick<RunArguments, "name" | "version" | "parentWorkdir">;
   readonly delegateTask: Pick<DelegateTask, "definition"> | undefined;
 }
 
 /**
- * A session has begun: call it before the readiness line. How its tier keeps it off its parent's folder
- * (`parent_workdir.restriction`) is for a runtime to say that has tiers.
+ * Traces that a session has begun. Call it before the readiness line. It leaves out `parent_workdir.restriction`, which
+ * says how a tier keeps the session out of its parent's folder: only a runtime with tiers can tell.
  *
- * @param tools the names of the tools that its model is shown; `delegate-task` is added where the session has it
+ * @param tools the names of the tools that its model is shown; `delegate-task` is added if the session has it
  */
 export function traceSessionStart(session: StartedSession, tools: readonly string[] = []): void {
   const { run, delegateTask } = session;
@@ -123,16 +123,16 @@ export function traceSessionStart(session: StartedSession, tools: readonly strin
 }
 
 /**
- * A session has ended, and its process exits by itself: call it last, before `closeSession` lets its directories go. One
- * that is cut short or killed leaves no such line (API page, "A child ends with its parent").
+ * Traces that a session has ended and its process exits by itself. Call it last, before `closeSession` closes its
+ * directories. A session that is cut short or killed leaves no such line (API page, "A child ends with its parent").
  *
- * @param exitStatus `canceled` where it was ended, or its task was, in the middle of that task; `ok` else
+ * @param exitStatus `canceled` if the session or its task was ended in the middle of that task; otherwise `ok`
  */
 export function traceSessionEnd(session: TracedSession, exitStatus: SessionExitStatus): void {
   createTrace(session)({ event: "session_end", exit_status: exitStatus });
 }
 
-/** A child is ready: its delegation has begun. */
+/** Traces that a child is ready, so its delegation has begun. */
 export function traceStart(session: TracedSession, child: LaunchedChild): void {
   createTrace(session)({
     event: "delegation_start",
@@ -145,7 +145,7 @@ export function traceStart(session: TracedSession, child: LaunchedChild): void {
   });
 }
 
-/** A delegation, or a call that led to none, is over; `since` is when it was called, on the session's clock (`elapsed`). */
+/** Traces the end of a delegation or a failed call. `since` is when it was called, on the session's clock (`elapsed`). */
 export function traceClose(
   session: TracedSession & { readonly clock: { elapsed(): number } },
   asked: Coordinates & { readonly delegationId?: string; readonly sessionId?: string },
@@ -165,10 +165,10 @@ export function traceClose(
   });
 }
 
-/** The longest that is kept of a name that a model gave, in bytes. */
+/** A longer name from a model is cut, in bytes. */
 const MAX_NAMED_BYTES = 256;
 
-/** A call that led to no delegation, because its arguments could not be read. What they name is written as it was given. */
+/** Traces a call whose arguments could not be read, so nothing was started. Names are written as the model gave them. */
 export function traceUnreadable(session: TracedSession, given: unknown, why: string): void {
   const fields = objectIn(given);
   const named = (value: unknown) => cutText(stringIn(value) ?? "", MAX_NAMED_BYTES);

@@ -23,7 +23,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
 /** What marks a cut. */
 export const CUT_MARK = " […]";
 
-/** At most `limit` bytes of the text, then the mark if it was cut. A text that already ends in the mark is kept. */
+/** At most `limit` bytes of the text, then the mark if it was cut. Does not cut the same text twice. */
 export function cutText(text: string, limit: number): string {
   const bytes = Buffer.from(text);
   const own = text.endsWith(CUT_MARK) ? bytes.length - Buffer.byteLength(CUT_MARK) : bytes.length;

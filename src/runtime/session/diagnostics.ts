@@ -1,4 +1,4 @@
-/** A session's diagnostics: standard error, and its own log once nobody reads that any more. */
+/** A session's diagnostics: to standard error, or to its own log once nobody reads standard error any more. */
 
 import { printable } from "../../printable.ts";
 import { close } from "../../sys/descriptors.ts";
@@ -9,10 +9,10 @@ import { appendLine } from "../tree/appended-file.ts";
 import type { HeldDirectory } from "../tree/held.ts";
 import { ensureDirectoryAt } from "../tree/replaced-file.ts";
 
-/** Says one line: no token of the daemon's is in it, and what cannot be seen is escaped. Never throws, and never waits. */
+/** Writes one line, with the daemon's tokens taken out and invisible characters escaped. Never throws or waits. */
 export type Diagnose = (line: string) => void;
 
-/** A function that is given from outside may fail: there is nobody else to tell. */
+/** The embedding program's function may fail. We ignore that, because there is nowhere else to report it. */
 function say({ stderr }: Output, bytes: Uint8Array): void {
   try {
     stderr(bytes).catch(() => {});
@@ -20,8 +20,8 @@ function say({ stderr }: Output, bytes: Uint8Array): void {
 }
 
 /**
- * A delegated child's standard error is a pipe to its parent: once the parent is gone, lines go to
- * `logs/bootstrap.log` in the child's own records directory (API page, "A child ends with its parent").
+ * A delegated child's standard error is a pipe to its parent. Once the parent is gone, lines go to
+ * `logs/bootstrap.log` in the child's records directory (API page, "A child ends with its parent").
  */
 export function createDiagnostics(
   output: Output,
@@ -35,7 +35,7 @@ export function createDiagnostics(
   return (line) => {
     const bytes = Buffer.from(`${printable(redactSaid(line.replaceAll("\n", " "), []))}\n`);
     if (read) return say(output, bytes);
-    // Where the folder cannot be written to there is nobody left to tell.
+    // If the log cannot be written either, there is nowhere left to report it.
     const logs = ensureDirectoryAt(records.descriptor, "logs");
     if (!logs.ok) return;
     appendLine(logs.value, "bootstrap.log", bytes);

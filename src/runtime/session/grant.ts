@@ -1,4 +1,4 @@
-/** The approval that a delegated child is launched with: the one line of its standard input. */
+/** Reads the approval that a delegated child is launched with: the only line of its standard input. */
 
 import { fault, ok, type Result } from "../../result.ts";
 import { type Clock, within } from "../clock.ts";
@@ -6,14 +6,14 @@ import { unlessAborted } from "../given-up.ts";
 import { parseSecret, type Secret } from "../secret.ts";
 import type { StartRefusal } from "../start-refusal.ts";
 
-/** A longer input is no approval, in bytes. */
+/** The longest input that counts as an approval, in bytes. */
 const MAX_INPUT = 16 * 1024;
-/** The parent writes the line and closes the pipe before it waits for anything. */
+/** How long to wait for it. A parent writes the line and closes the pipe before it waits for anything else. */
 const INPUT_MS = 30_000;
 
 /**
- * Reads the input to its end. Anything but one line with one token refuses the launch: without the header, the daemon
- * would take this capsule for one that its operator started.
+ * Reads the input to its end. The launch is refused unless the input is one line with one token: without the approval's
+ * header, the daemon would think that the operator started this capsule.
  */
 export async function readGrant(
   input: ReadableStream<Uint8Array>,

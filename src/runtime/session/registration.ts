@@ -1,4 +1,4 @@
-/** Registering a session with the daemon, where that is needed. */
+/** Registers a session with the daemon, if it needs to be registered. */
 
 import { printable } from "../../printable.ts";
 import { fault, ok, type Result } from "../../result.ts";
@@ -12,13 +12,13 @@ import type { Secret } from "../secret.ts";
 import type { StartRefusal } from "../start-refusal.ts";
 import { readGrant } from "./grant.ts";
 
-/** What registering brought: the daemon, and the credential to ask it with. */
+/** The result of registering: a client for the daemon, and the credential for its requests. */
 export interface Registration {
   readonly client: RoostClient;
   readonly credential: Secret;
 }
 
-/** What registering takes from outside. */
+/** What registering needs from outside. */
 interface From {
   readonly environment: Environment;
   readonly clock: Clock;
@@ -27,8 +27,8 @@ interface From {
 }
 
 /**
- * Who registers: a session that may spawn, and one that was launched with an approval, which presenting it marks as
- * spent. Nobody else opens a connection.
+ * A session registers if it may spawn, or if it was launched with an approval: presenting the approval marks it as
+ * spent. Any other session opens no connection.
  */
 export async function registerWhereNeeded(
   id: string,

@@ -1,6 +1,6 @@
 /**
- * A capsule's session, from its runtime's side: read what the spawner said, register where that is needed, print the
- * readiness line, and retire at the end. A delegated child and a capsule started by hand open theirs the same way.
+ * A capsule's session, from its runtime's side: read what the spawner passed, register if needed, print the readiness
+ * line, and retire at the end. A delegated child and a capsule started by hand open their sessions the same way.
  */
 
 import type { Outcome } from "../../api/schemas.ts";
@@ -28,15 +28,15 @@ import type { StartRefusal } from "../start-refusal.ts";
 import { createDiagnostics, type Diagnose } from "./diagnostics.ts";
 import { type Registration, registerWhereNeeded } from "./registration.ts";
 
-/** What a session takes from outside; whatever is left out is the process's own. */
+/** What a session needs from outside. Anything left out is taken from the process. */
 export interface SessionOptions {
-  /** The arguments after the program's name, read. */
+  /** The parsed arguments after the program's name. */
   readonly run?: RunArguments;
   readonly environment?: Environment;
   readonly input?: ReadableStream<Uint8Array>;
   readonly output?: Output;
   readonly clock?: Clock;
-  /** Aborted: the session is not opened. */
+  /** When it aborts, the session is not opened. */
   readonly signal?: AbortSignal;
 }
 
@@ -44,42 +44,42 @@ export interface SessionOptions {
 export interface Session extends AsyncDisposable {
   readonly id: string;
   readonly run: RunArguments;
-  /** Its own manifest, from its own store. */
+  /** The capsule's manifest, from its store. */
   readonly manifest: RuntimeManifest;
   readonly store: ArtifactStore;
   readonly directories: SessionDirectories;
-  /** Absent where nothing asks for one: no `capabilities.spawn.allow`, and no approval. */
+  /** Absent if not needed: there is neither `capabilities.spawn.allow` nor an approval. */
   readonly registration: Registration | undefined;
-  /** The tool to offer to its model; absent where `capabilities.spawn.allow` is empty: there is no tool then. */
+  /** The tool to offer to its model; absent if `capabilities.spawn.allow` is empty. */
   readonly delegateTask: DelegateTask | undefined;
-  /** The ids that its children go by. */
+  /** The ids of its children. */
   readonly childSessions: ChildSessions;
-  /** Who started it, where a parent did. */
+  /** Its parent, if a parent started it. */
   readonly spawner: SpawnerHandle | undefined;
   readonly lifeline: HeldLifeline | undefined;
   /**
-   * Aborted once this process was sent SIGTERM and holds a lifeline: its spawner's SIGKILL comes after 5 s, and the ends of
-   * its own children take 3 (`endAll`).
+   * Aborts when this process gets SIGTERM and holds a lifeline. Its spawner sends SIGKILL 5 s later, and ending its own
+   * children takes 3 s (`endAll`).
    */
   readonly hurry: AbortController;
   readonly formationId: FormationId | undefined;
   readonly environment: Environment;
   readonly output: Output;
   readonly clock: Clock;
-  /** Says one line to whoever watches this session. */
+  /** Writes one line for the operator of this session. */
   readonly diagnose: Diagnose;
-  /** Closes it as `failed` unless `closeSession` was called: `await using session = opened.value`. */
+  /** Closes it as `failed`, unless `closeSession` was called: `await using session = opened.value`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** A session that the daemon answers. */
+/** A session that is registered with the daemon. */
 export type RegisteredSession = Session & { readonly registration: Registration };
 
 export function isRegistered(session: Session): session is RegisteredSession {
   return session.registration !== undefined;
 }
 
-/** A session that may have children: its manifest lists some. */
+/** A session that may have children, because its manifest lists some. */
 export type DelegatingSession = RegisteredSession & { readonly delegateTask: DelegateTask };
 
 /** Whether the session may have children: it is registered, and its manifest lists some. */
@@ -88,9 +88,9 @@ export function canDelegate(session: Session): session is DelegatingSession {
 }
 
 /**
- * Opens the session: what can refuse the launch comes first, then it registers, then its directories are made. Call it once
- * in a process, before anything else is started. From then on a child ends 20 s after its spawner at the latest, with status
- * 143, whatever its main thread does; `endWithSpawner` says what it does until then.
+ * Opens the session. First it makes the checks that can refuse the launch, then it registers, then it makes its
+ * directories. Call it once in a process, before you start anything else. From then on, a child ends at most 20 s after
+ * its spawner, with status 143, even if its main thread is blocked. `endWithSpawner` says what it does until then.
  *
  * @returns the session, or why this capsule does not start
  */
@@ -154,7 +154,7 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
 /** What this process was started with: by a spawner, by a formation, or by hand. */
 type Start = Pick<Session, "formationId" | "spawner" | "lifeline">;
 
-/** From here on a child ends with its spawner. */
+/** From here on, a child ends when its spawner ends. */
 function readStart(environment: Environment): Result<Start, StartRefusal> {
   const formationId = readFormationId(environment);
   if (!formationId.ok) return formationId;
@@ -173,8 +173,8 @@ function withoutCalls(why: string): string {
 }
 
 /**
- * Tells whoever started this process that the session is ready: the one line on standard output that a parent waits
- * for. A capsule that serves no A2A gives no door, and says so when its run has finished.
+ * Tells the process that started this one that the session is ready. It prints the one line on standard output that a
+ * parent waits for. A capsule that serves no A2A passes no door, and calls this when its run has finished.
  */
 export async function announceReady(session: Session, door?: DoorUrl, operatorToken?: Secret): Promise<void> {
   const { run, directories } = session;
@@ -194,13 +194,14 @@ export async function announceReady(session: Session, door?: DoorUrl, operatorTo
 const closings = new WeakMap<SessionDirectories, Promise<void>>();
 
 /**
- * Retires the session: deregisters it and removes its runtime directory; its records stay. A daemon that does not
- * answer is one line of warning, and changes nothing. A second call returns the first closing: the first outcome counts.
+ * Retires the session: deregisters it and removes its runtime directory. Its records stay. If the daemon does not answer,
+ * the operator gets one line of warning, and the rest goes on. A second call only waits for the first, whose outcome
+ * counts.
  *
- * @param signal aborted: the daemon's answer is not waited for
+ * @param signal when it aborts, we do not wait for the daemon's answer
  */
 export function closeSession(session: Session, outcome: Outcome, signal?: AbortSignal): Promise<void> {
-  // A session may be lent as a copy: what is closed once is its directories.
+  // Callers may pass a copy of the session, so we recognise it by its directories.
   const { directories } = session;
   const closing = closings.get(directories) ?? close(session, outcome, signal);
   closings.set(directories, closing);
