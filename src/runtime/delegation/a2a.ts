@@ -106,7 +106,7 @@ function readReply({ status, body }: Extract<HttpExchange, { kind: "answered" }>
   const fields = parseJsonObject(body);
   const error = objectIn(fields?.error);
   const message = stringIn(error?.message);
-  // A door answers errors with 200. Another status comes from something in front of it, so it got no request.
+  // Such a status comes from something in front of the door, so the door did not get the request.
   if (status < 200 || status > 299) {
     const reason = `it answered with status ${status}`;
     return { kind: "failed", reason, ...(message !== undefined && { said: message }) };

@@ -87,8 +87,8 @@ async function recorded(
 }
 
 /**
- * If there is no record, the task is told only the reason. The trace needs no record to know that the launcher ended the
- * child, so it says `terminated` with the same reason.
+ * If there is no record, the task is told only the reason. The trace needs no record to know that the launcher ended
+ * the child, so it says `terminated` with the same reason.
  */
 async function unrecorded({ child, identity }: Watching, end: DelegationEnd): Promise<ClosedDelegation> {
   const unwritten = end.kind === "lost" ? "it left none" : "its completion.json could not be written";

@@ -17,7 +17,7 @@ const MAX_DETAIL_BYTES = 2_000;
 export interface Report {
   readonly status: CompletionStatus;
   readonly durationMs: number;
-  /** An absolute path; absent if the child left no result. It is for people who read the file: the parent does not use it. */
+  /** An absolute path, absent if the child left no result. For readers of the file; the parent does not open it. */
   readonly resultPath?: string | undefined;
   readonly detail?: string | undefined;
   readonly reportedBy: "child" | "launcher";

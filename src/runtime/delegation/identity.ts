@@ -1,4 +1,4 @@
-/** What the launcher itself knows about a delegation. The child cannot change any of it later. */
+/** What the launcher itself knows about a delegation. Nothing in the child's reports can change it. */
 
 import type { Coordinates } from "../../registry/artifact-name.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";

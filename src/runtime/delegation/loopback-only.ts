@@ -3,8 +3,8 @@
 import { whyForeign } from "../../guard.ts";
 
 /**
- * Refuses a request that a web page may have made; returns `undefined` if the request may go on. A request without a
- * Host header, which HTTP/1.0 allows, gets 400; any other refused one gets 403. The body is not read, so the connection
+ * The refusal of a request that a web page may have made, or `undefined` if it may go on. A request without a Host
+ * header, which HTTP/1.0 allows, gets 400; any other refused one gets 403. The body is not read, so the connection
  * is closed after the answer.
  */
 export function refuseForeign({ headers }: Request): Response | undefined {

@@ -11,7 +11,7 @@ import type { HeldDirectory } from "../tree/held.ts";
 import type { DelegateTask } from "./delegate-task.ts";
 import { cutText } from "./utf8.ts";
 
-/** With `refused` and `failed`, the call itself closes the delegation. With the others, its task or a plan's step does. */
+/** `refused` and `failed` are set by the call itself, the others by its task or a plan's step at the close. */
 export type DelegationOutcome =
   | "refused"
   | "failed"
@@ -145,7 +145,7 @@ export function traceStart(session: TracedSession, child: LaunchedChild): void {
   });
 }
 
-/** Traces the end of a delegation or a failed call. `since` is when it was called, on the session's clock (`elapsed`). */
+/** Traces the end of a delegation or a failed call. `since`: when it was called, on the session's clock (`elapsed`). */
 export function traceClose(
   session: TracedSession & { readonly clock: { elapsed(): number } },
   asked: Coordinates & { readonly delegationId?: string; readonly sessionId?: string },
@@ -165,10 +165,10 @@ export function traceClose(
   });
 }
 
-/** A longer name from a model is cut, in bytes. */
+/** The most that is kept of a name from a model, in bytes. */
 const MAX_NAMED_BYTES = 256;
 
-/** Traces a call whose arguments could not be read, so nothing was started. Names are written as the model gave them. */
+/** Traces a call whose arguments could not be read, so nothing started. Names are written as the model gave them. */
 export function traceUnreadable(session: TracedSession, given: unknown, why: string): void {
   const fields = objectIn(given);
   const named = (value: unknown) => cutText(stringIn(value) ?? "", MAX_NAMED_BYTES);

@@ -194,9 +194,9 @@ export async function announceReady(session: Session, door?: DoorUrl, operatorTo
 const closings = new WeakMap<SessionDirectories, Promise<void>>();
 
 /**
- * Retires the session: deregisters it and removes its runtime directory. Its records stay. If the daemon does not answer,
- * the operator gets one line of warning, and the rest goes on. A second call only waits for the first, whose outcome
- * counts.
+ * Retires the session: deregisters it and removes its runtime directory. Its records stay. If the daemon does not
+ * answer, the operator gets one line of warning, and the rest goes on. A second call only waits for the first, whose
+ * outcome counts.
  *
  * @param signal when it aborts, we do not wait for the daemon's answer
  */
