@@ -1,4 +1,4 @@
-/** What the launcher itself knows about a delegation. Nothing in the child's reports can change it. */
+/** What the launcher itself knows about a delegation. Nothing that the child reports later can change it. */
 
 import type { Coordinates } from "../../registry/artifact-name.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";

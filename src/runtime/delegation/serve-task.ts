@@ -83,7 +83,7 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
   running = runTask(session, options.run, { taskId, contextId, text, signal: cancel.signal });
   const end = await running;
   closeTask(task, end);
-  // A signal or the lifeline ends it: their wind-down ends the process.
+  // A signal or the lifeline ends this wait; their wind-down then ends the process.
   if (options.afterTask === "sleep") await unlessAborted(options.signal, new Promise<never>(() => {}));
   const exit = await finish(end, end.canceled ? "canceled" : "ok");
   await door.stop();

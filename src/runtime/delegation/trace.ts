@@ -11,7 +11,7 @@ import type { HeldDirectory } from "../tree/held.ts";
 import type { DelegateTask } from "./delegate-task.ts";
 import { cutText } from "./utf8.ts";
 
-/** `refused` and `failed` are set by the call itself, the others by its task or a plan's step at the close. */
+/** `refused` and `failed` come from the call itself, the others from its task or a plan's step at the close. */
 export type DelegationOutcome =
   | "refused"
   | "failed"
