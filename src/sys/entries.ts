@@ -84,7 +84,7 @@ export function setModeAt(directory: Descriptor, name: Name, mode: number): Posi
   const at = placeName(name);
   if (at === undefined) return INVALID;
   if (MACOS) return done(libc()?.fchmodat(directory, at, mode, AT_SYMLINK_NOFOLLOW));
-  // The entry is held open, and its name goes through that descriptor.
+  // `O_PATH` needs no permission on the entry. The path below then names exactly what the descriptor holds.
   const held = openAt(directory, at, O_PATH | O_NOFOLLOW);
   if (!held.ok) return held;
   const path = place(encodeName(`/proc/self/fd/${held.value}`));

@@ -105,7 +105,7 @@ export function clearErrno(): void {
   if (errnoAt?.ok) new Int32Array(toArrayBuffer(errnoAt.value, 0, 4))[0] = 0;
 }
 
-/** Why the C library cannot be called on this host, in the system's words; `undefined` where it can. */
+/** Why the C library cannot be called on this host, in the system's words; `undefined` if it can. */
 export function libraryFault(): string | undefined {
   errnoAt ??= findErrno();
   return errnoAt.ok ? undefined : errnoAt.fault;

@@ -21,7 +21,7 @@ interface Waiting {
   readonly approval: SpawnApproval;
 }
 
-/** Returns what the line says, or why there is no valid line. In that case the caller must end the child. */
+/** Returns what the line says, or why there is no valid line. Without one, the caller must end the child. */
 export async function awaitReadiness(
   { session, asked, approval }: Waiting,
   process: ChildProcess,

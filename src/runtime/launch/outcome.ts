@@ -76,7 +76,7 @@ export interface LaunchedChild extends Disposable {
   readonly sessionId: string;
   /** Absent if the capsule serves no A2A. */
   readonly door: DoorUrl | undefined;
-  /** The bearer token of that door, where it has one. */
+  /** The bearer token of that door, if it has one. */
   readonly operatorToken: Secret | undefined;
   /**
    * The tokens of this launch: its approval and the child's own. They are redacted from everything that the child says.

@@ -89,7 +89,7 @@ function* emptyFrom(entries: Entry[], descent: Descent): Removal {
   }
 }
 
-/** The entries of a directory that was entered. `undefined` if the entry is gone. */
+/** Removes an entry, or enters it if it is a directory and returns its entries. `undefined`: nothing was entered. */
 function removeOrEnter(descent: Descent, { name, kind }: Entry): Posix<Entry[] | undefined> {
   const directory = descent.directory();
   if (directory === undefined) return MOVED;
