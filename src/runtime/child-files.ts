@@ -1,4 +1,4 @@
-/** What a child left in its directories, read as a stream. */
+/** Reads, as a stream, what a child left in its directories. */
 
 import { join } from "node:path";
 import { fault, ok, type Result } from "../result.ts";
@@ -6,39 +6,40 @@ import { describeError } from "../sys/errors.ts";
 import type { HeldDirectory } from "./tree/held.ts";
 import { chunksOf, openRegularFile, type Unopened } from "./tree/regular-file.ts";
 
-/** The most that is read of a file that a child left: the whole answer that is kept. */
+/** The most that is read of a file that a child left: an answer of the largest size that is kept. */
 export const CHILD_FILE_BYTES = 64 * 1024 * 1024;
 
 /** How a child's file is read. */
 export interface ReadingOptions {
-  /** Bytes at most; `CHILD_FILE_BYTES` where it is left out. */
+  /** The most bytes to read. Default: `CHILD_FILE_BYTES`. */
   readonly limit?: number;
-  /** Takes the next bytes, which are its own to keep; the reading waits for it. */
+  /** Takes the next bytes, and may keep them. Reading waits for it. */
   readonly onChunk: (chunk: Uint8Array) => void | Promise<void>;
-  /** Aborted: no further byte is read. */
+  /** When it aborts, no further byte is read. */
   readonly signal?: AbortSignal;
 }
 
 /** How a reading ended. */
 export interface Reading {
-  /** Bytes that were handed out. */
+  /** How many bytes were handed out. */
   readonly bytes: number;
-  /** Bytes that the file held when it was opened, or that were read of one that grew. */
+  /** The file's size in bytes when it was opened, or how much was read of it if it grew. */
   readonly total: number;
-  /** Whether there was more than the limit. */
+  /** Whether the file held more than the limit. */
   readonly cut: boolean;
 }
 
-/** `absent`: there is nothing of that name. `refused`: what is there is not read, and `message` says why. */
+/** `absent`: there is no such file. `refused`: it is not read, and `message` says why. */
 export interface UnreadFile {
   readonly kind: "absent" | "refused";
   readonly message: string;
 }
 
 /**
- * Reads the file `names` beneath a directory: a regular file only, no link on the way, no FIFO waited for.
+ * Reads the file `names` below a directory. It must be a regular file. No link is followed on the way, and a FIFO is
+ * not waited for.
  *
- * @param names one entry's name each, the file's last
+ * @param names the names of the entries on the way, the file's last
  */
 export async function readChildFile(
   directory: HeldDirectory,
@@ -51,7 +52,7 @@ export async function readChildFile(
   const file = opened.value;
   try {
     let read = 0;
-    // One byte more tells whether there is more.
+    // One byte more than the limit shows whether the file holds more.
     for await (const chunk of chunksOf(file, limit + 1)) {
       if (signal?.aborted) return fault({ kind: "refused", message: `${path} was given up` });
       if (!chunk.ok) {

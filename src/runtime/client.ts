@@ -1,4 +1,4 @@
-/** The daemon's client: five requests, each made once, typed by the daemon's own route schemas. */
+/** The daemon's client: five requests, each sent once, typed by the daemon's own route schemas. */
 
 import type { Static, TSchema } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
@@ -21,22 +21,25 @@ import { type Clock, systemClock } from "./clock.ts";
 import { exchange } from "./http.ts";
 import { parseSecret, type Secret } from "./secret.ts";
 
-/** What the daemon made of a request. */
+/** How the daemon answered a request. */
 export type RoostAnswer<T> =
   | { readonly kind: "granted"; readonly value: T }
   /** `error` is the daemon's sentence, byte for byte. */
   | { readonly kind: "refused"; readonly status: number; readonly error: string }
-  /** No answer that can be used: the transport's reason, or what was wrong with the answer. */
+  /** There was no usable answer: the transport's reason, or what was wrong with the answer. */
   | { readonly kind: "unreachable"; readonly reason: string };
 
 /** A granted spawn. `expires_at_ms` is unix milliseconds. */
 export type SpawnApproval = Omit<SpawnAnswer, "approval"> & { readonly approval: Secret };
 
-/** The daemon's five endpoints. Each request is made once; nothing throws. A signal gives a request up at once. */
+/** The daemon's five endpoints. Each request is sent once, and nothing throws. A signal cancels a request at once. */
 export interface RoostClient {
   readonly url: RoostUrl;
   health(signal?: AbortSignal): Promise<RoostAnswer<HealthAnswer>>;
-  /** `approval` absent is the top-level path, which `--spawn-allow` gates. Granted: the session's credential. */
+  /**
+   * Without `approval` this is the top-level path, which `--spawn-allow` controls. If granted: the session's
+   * credential.
+   */
   register(session: RegisterBody, approval?: Secret, signal?: AbortSignal): Promise<RoostAnswer<Secret>>;
   spawn(asked: SpawnBody, credential: Secret, signal?: AbortSignal): Promise<RoostAnswer<SpawnApproval>>;
   deregister(
@@ -47,7 +50,7 @@ export interface RoostClient {
   status(sessionId: string, signal?: AbortSignal): Promise<RoostAnswer<StatusAnswer>>;
 }
 
-/** A client of the daemon at `url`. It retries nothing: an answer is final. */
+/** A client of the daemon at `url`. It never retries: an answer is final. */
 export function createRoostClient(url: RoostUrl, clock: Clock = systemClock): RoostClient {
   const ask = async <S extends TSchema>(
     schema: S,
@@ -91,7 +94,7 @@ export function createRoostClient(url: RoostUrl, clock: Clock = systemClock): Ro
         headers: { [CREDENTIAL_HEADER]: credential },
         signal,
       }),
-    // The daemon compares paths as they are written: an id's own characters must not be encoded.
+    // The daemon compares paths as they are written, so the characters of an id must not be encoded.
     status: (sessionId, signal) => {
       const id = encodeURIComponent(sessionId).replaceAll("%3A", ":");
       return ask(StatusAnswer, "GET", `/status/${id}`, { signal });
@@ -100,8 +103,8 @@ export function createRoostClient(url: RoostUrl, clock: Clock = systemClock): Ro
 }
 
 /**
- * Why nothing was granted, for a model or an operator to read: a refusal is the daemon's own sentence, byte for byte,
- * except that invisible characters are escaped. It quotes manifests, which may hold anything.
+ * Why the request was not granted, for a model or an operator to read. A refusal is the daemon's own sentence, byte for
+ * byte, except that invisible characters are escaped, because it quotes manifests, which may hold anything.
  */
 export function refusalSentence(
   answer: Exclude<RoostAnswer<unknown>, { kind: "granted" }>,
@@ -117,7 +120,7 @@ function readAnswer<S extends TSchema>(schema: S, status: number, body: string):
   } catch {
     return { kind: "unreachable", reason: `the answer, with status ${status}, is not JSON` };
   }
-  // A later daemon may say more: keys this runtime does not know are dropped, not refused.
+  // A later daemon may send more. Keys that this runtime does not know are dropped, not refused.
   if (status === 200) {
     const known = Value.Clean(schema, value);
     if (Value.Check(schema, known)) return { kind: "granted", value: known };

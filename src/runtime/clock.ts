@@ -1,14 +1,17 @@
-/** The clock that every bound of the runtime is kept by: an argument, so that a test runs in milliseconds what takes minutes. */
+/**
+ * The clock that all time limits of the runtime use. It is a parameter, so that tests of long limits run in
+ * milliseconds.
+ */
 export interface Clock {
-  /** Unix milliseconds: compared with `expires_at_ms`, and nothing else. */
+  /** Unix milliseconds. Only compared with `expires_at_ms`. */
   now(): number;
-  /** Milliseconds of a clock that no one sets: the difference of two readings is a duration. */
+  /** Milliseconds of a clock that nobody can set: the difference of two readings is a duration. */
   elapsed(): number;
-  /** Calls `callback` once, `ms` milliseconds from now, unless the returned function is called before. */
+  /** Calls `callback` once after `ms` milliseconds, unless the returned function is called before. */
   after(ms: number, callback: () => void): () => void;
 }
 
-/** `setTimeout` fires at once for anything longer. */
+/** The longest timeout: `setTimeout` fires at once for anything longer. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** The machine's own clock. */
@@ -28,7 +31,7 @@ export const systemClock: Clock = {
   },
 };
 
-/** What `promise` came to, or `"late"` where it had not within `ms` milliseconds. The promise is not stopped. */
+/** The result of `promise`, or `"late"` if it has not settled within `ms` milliseconds. The promise is not stopped. */
 export async function within<T>(
   clock: Clock,
   ms: number,

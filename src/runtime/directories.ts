@@ -1,9 +1,9 @@
 /**
- * The directories of a session: its records, which stay, its runtime directory, which goes when it ends, and one work
- * folder for each child.
+ * The directories of a session: its records, which stay; its runtime directory, which is removed when it ends; and one
+ * work folder for each child.
  *
- * `HOME` and the work folder's root are resolved first: a symbolic link there is the user's own. Beneath them no link
- * is followed, every directory is the user's alone (0700), and all are held by descriptor.
+ * `HOME` and the work folder's root are resolved first, because a symbolic link there is the user's choice. Below them
+ * no link is followed, every directory is accessible to the user alone (0700), and all are held by descriptor.
  */
 
 import { realpathSync } from "node:fs";
@@ -26,7 +26,7 @@ const MURMUR = ".murmur";
 export interface SessionDirectoriesOptions {
   /** The value of `HOME`. */
   readonly home: string | undefined;
-  /** The session's work folder, as it was given; relative to the current directory where it is not absolute. */
+  /** The session's work folder, as it was given. If it is relative, it is relative to the current directory. */
   readonly workdir: string;
   readonly sessionId: string;
   readonly randomBytes?: IdSource["randomBytes"];
@@ -34,7 +34,7 @@ export interface SessionDirectoriesOptions {
 
 /** A child's work folder. */
 export interface ChildDirectory extends HeldDirectory {
-  /** Takes the folder away with all that is in it. Only for a child that no process was ever started for. */
+  /** Removes the folder and everything in it. Only for a child that no process was ever started for. */
   remove(): Promise<Result<void, string>>;
 }
 
@@ -48,17 +48,17 @@ export interface SessionDirectories {
   readonly records: HeldDirectory;
   /** `~/.murmur/sessions/<session id>/runtime`: `MURMUR_RUNTIME_DIR`. */
   readonly runtime: HeldDirectory;
-  /** Makes `<records>/children/<name>-<16 hex>`; `name` is a capsule's bare name. */
+  /** Makes `<records>/children/<name>-<16 hex>`. `name` is a capsule's bare name. */
   createChild(name: string): Result<ChildDirectory, string>;
-  /** Takes the runtime directory away; the session is over. */
+  /** Removes the runtime directory. Call it when the session is over. */
   removeRuntime(): Promise<Result<void, string>>;
-  /** Lets all of them go. */
+  /** Closes all of them. */
   close(): void;
 }
 
 /**
- * Makes the directories of a session; its records directory must not be there yet. The fault is one sentence that
- * names the path that is in the way, and what to do; nothing is held then.
+ * Makes the directories of a session. Its records directory must not exist yet. The fault is one sentence that names
+ * the path in the way, and what to do. After a fault nothing is held.
  */
 export function createSessionDirectories(
   options: SessionDirectoriesOptions,
@@ -101,7 +101,7 @@ function makeAll(options: SessionDirectoriesOptions, hold: Hold): Result<Session
   });
 }
 
-/** `HOME` as it is resolved, held. The fault says what `HOME` must be. */
+/** `HOME`, resolved and held. The fault says what `HOME` must be. */
 export function openHome(home: string | undefined): Result<HeldDirectory, string> {
   if (home === undefined || home.trim() === "")
     return fault("HOME is not set; set it to this user's home directory");
@@ -120,7 +120,7 @@ function openResolved(path: string, what: string): Result<HeldDirectory, string>
   }
 }
 
-/** `~/.murmur` is not this library's alone: it is made for its owner, and where it exists it is left as it is. */
+/** `~/.murmur` is not used by this library alone. It is made for its owner; if it exists, it is left as it is. */
 function openMurmur(home: HeldDirectory): Result<HeldDirectory, string> {
   const opened = openDirectoryAt(home.descriptor, encodeName(MURMUR));
   if (opened.ok) return ok(holdDirectory(join(home.path, MURMUR), opened.value));
@@ -150,13 +150,13 @@ async function removeRuntime(murmur: HeldDirectory, sessionId: string): Promise<
   if (!removed.ok) return removed;
   const sessions = openDirectoryAt(murmur.descriptor, encodeName("sessions"));
   if (!sessions.ok) return ok(undefined);
-  // Whatever else lies there is not this library's, and keeps the directory.
+  // Anything else in there does not belong to this library, so the directory is kept.
   removeDirectoryAt(sessions.value, encodeName(sessionId));
   close(sessions.value);
   return ok(undefined);
 }
 
-/** Takes away the entry `name` of a directory beneath `from`. The work is done in turns. */
+/** Removes the entry `name` of a directory below `from`. The work is done in slices. */
 async function removeBeneath(
   from: HeldDirectory,
   names: readonly string[],

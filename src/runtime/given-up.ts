@@ -1,6 +1,6 @@
-/** Waiting that can be given up. */
+/** Waiting that can be cancelled. */
 
-/** What `promise` came to, or `"aborted"` where the signal came first. The promise is not stopped. */
+/** The result of `promise`, or `"aborted"` if the signal came first. The promise is not stopped. */
 export async function unlessAborted<T>(
   signal: AbortSignal | undefined,
   promise: Promise<T>,

@@ -1,8 +1,9 @@
 /**
- * One HTTP/1.1 request of a runtime: to the daemon, to a child's door, to a parent's.
+ * One HTTP/1.1 request of a runtime: to the daemon, to a child's door, or to a parent's.
  *
- * `node:http` and not `fetch`: Bun's `fetch` hands the request, credential and all, to `HTTP_PROXY` and repeats it
- * where a redirect points. This asks the address it was given and hears what that address answered, a redirect too.
+ * This uses `node:http` instead of `fetch`. Bun's `fetch` would send the request with its credential to `HTTP_PROXY`,
+ * and repeat it wherever a redirect points. This asks only the given address and returns its answer, even if that is a
+ * redirect.
  */
 
 import { request as httpRequest, type IncomingMessage } from "node:http";
@@ -10,7 +11,7 @@ import type { Clock } from "./clock.ts";
 import { redact } from "./redaction.ts";
 import { Secret } from "./secret.ts";
 
-/** One request, made once. */
+/** One request, sent once. */
 export interface HttpRequest {
   readonly method: "GET" | "POST";
   /** Plain `http:`. */
@@ -18,24 +19,24 @@ export interface HttpRequest {
   readonly headers?: Readonly<Record<string, string | Secret>>;
   /** JSON text. */
   readonly body?: string;
-  /** Given up at once when it aborts. */
+  /** Cancels the request at once when it aborts. */
   readonly signal?: AbortSignal;
-  /** The longest answer that is read, in bytes; `MAX_ANSWER_BYTES` where it is left out. */
+  /** The longest answer that is read, in bytes. Default: `MAX_ANSWER_BYTES`. */
   readonly maxAnswerBytes?: number;
 }
 
-/** What came back: an answer, whatever its status, or the transport's reason why there is none. */
+/** What came back: an answer with any status, or the transport's reason why there is none. */
 export type HttpExchange =
   | { readonly kind: "answered"; readonly status: number; readonly body: string }
-  /** `tooLong`: the answer is one that asking again would bring once more. */
+  /** `tooLong`: the answer is too long, and asking again would return the same one. */
   | { readonly kind: "failed"; readonly reason: string; readonly tooLong?: true };
 
-/** Milliseconds each for reaching the address, sending the request, and receiving the whole answer. */
+/** The limits for reaching the address, sending the request, and receiving the whole answer: milliseconds each. */
 const STEP_MS = 30_000;
-/** The longest answer that is read where the asker says nothing else, in bytes. */
+/** The longest answer that is read by default, in bytes. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** Makes the request once; never throws, and the reason of a failure holds no secret. */
+/** Sends the request once. Never throws. The reason of a failure holds no secret. */
 export function exchange(asked: HttpRequest, clock: Clock): Promise<HttpExchange> {
   const secrets = Object.values(asked.headers ?? {}).filter((value) => value instanceof Secret);
   return new Promise((resolve) => {
@@ -89,13 +90,13 @@ function open(asked: HttpRequest): ReturnType<typeof httpRequest> | Error {
   try {
     asked.signal?.throwIfAborted();
     return httpRequest({
-      // The brackets of an IPv6 address belong to the URL's spelling only.
+      // The brackets of an IPv6 address are only part of the URL's spelling.
       host: asked.url.hostname.replace(/^\[|\]$/g, ""),
       port: asked.url.port === "" ? 80 : Number(asked.url.port),
       path: asked.url.pathname,
       method: asked.method,
       headers,
-      // A connection of its own: nothing of an earlier exchange can be taken for this one's answer.
+      // A new connection each time, so that nothing from an earlier exchange can be mistaken for this answer.
       agent: false,
     });
   } catch (error) {

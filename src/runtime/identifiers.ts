@@ -1,4 +1,4 @@
-/** Identifiers of the runtime's side: a prefix and a UUID version 7 (RFC 9562), which sort by the time of their making. */
+/** The runtime's identifiers: a prefix and a UUID version 7 (RFC 9562). They sort by the time they were made. */
 
 import { randomBytes } from "node:crypto";
 
@@ -8,7 +8,7 @@ export type IdPrefix = "ses" | "dlg" | "ctx" | "tsk" | "msg" | "req" | "frm";
 /** `<prefix>_` and 32 lowercase hex digits. */
 export type Id<P extends IdPrefix> = `${P}_${string}`;
 
-/** What identifiers are made from: unix milliseconds, and so many bytes that no one can guess. */
+/** What identifiers are made from: unix milliseconds, and random bytes that nobody can guess. */
 export interface IdSource {
   readonly now: () => number;
   readonly randomBytes: (count: number) => Uint8Array;
@@ -17,9 +17,9 @@ export interface IdSource {
 const COUNTER_BITS = 12;
 
 /**
- * A maker of identifiers, each greater than the one before whatever its prefix, also when the clock stands still or is
- * set back: of one millisecond, the twelve bits after the version count up from a random start (RFC 9562, 6.2,
- * method 1), and where they are used up the next millisecond is taken in advance.
+ * Makes identifiers, each greater than the one before whatever its prefix, even if the clock stands still or is set
+ * back. Within one millisecond the twelve bits after the version count up from a random start (RFC 9562, 6.2, method
+ * 1). When they are used up, the next millisecond is used early.
  */
 export function createIdMaker({ now, randomBytes }: IdSource): <P extends IdPrefix>(prefix: P) => Id<P> {
   let millisecond = -1;
@@ -29,7 +29,7 @@ export function createIdMaker({ now, randomBytes }: IdSource): <P extends IdPref
     const time = Math.floor(now());
     if (time > millisecond) {
       millisecond = time;
-      // The upper half is left to count in.
+      // The start is in the lower half, which leaves the upper half for counting.
       counter = random.readUInt16BE(0) >> (16 - COUNTER_BITS + 1);
     } else if (++counter === 1 << COUNTER_BITS) {
       millisecond++;
@@ -42,10 +42,10 @@ export function createIdMaker({ now, randomBytes }: IdSource): <P extends IdPref
   };
 }
 
-/** A fresh identifier, greater than every one that this process made before. */
+/** A new identifier, greater than all that this process made before. */
 export const newId = createIdMaker({ now: Date.now, randomBytes });
 
-/** What makes the name of a child's directory its own: 8 random bytes as 16 lowercase hex digits. */
+/** Makes the name of a child's directory unique: 8 random bytes as 16 lowercase hex digits. */
 export function directorySuffix(random: IdSource["randomBytes"] = randomBytes): string {
   return Buffer.from(random(8)).toString("hex");
 }

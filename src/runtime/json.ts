@@ -1,4 +1,4 @@
-/** JSON from another process: an object or nothing, looked at field by field. */
+/** JSON from another process: an object or `undefined`, checked field by field. */
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 

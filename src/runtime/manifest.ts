@@ -1,4 +1,6 @@
-/** The runtime's own reading of a packed manifest: what it grants a session, and what a launch needs of a child. */
+/**
+ * The runtime's own reading of a packed manifest: what it grants a session, and what a launch needs to know of a child.
+ */
 
 import { join } from "node:path";
 import {
@@ -12,28 +14,28 @@ import { type Block, decodeManifest } from "../registry/manifest.ts";
 import { Registry } from "../registry/registry.ts";
 import { fault, ok, type Result } from "../result.ts";
 
-/** Declarations as written; lists are in the manifest's order. No `${VAR}` is resolved. */
+/** Declarations as written. Lists are in the manifest's order. `${VAR}` is not resolved. */
 export interface RuntimeManifest {
   readonly name: string;
   readonly version: string;
-  /** Full names; no two of them have one bare name, which is all that a model says. */
+  /** Full names. No two share a bare name, because a model uses only the bare name. */
   readonly spawnAllow: readonly ArtifactName[];
   readonly envAllow: readonly string[];
   /** Capsules that start with a copy of their parent's work folder; each is also in `spawnAllow`. */
   readonly workdirSnapshot: readonly ArtifactName[];
-  /** The ceiling of a copied work folder, in bytes. */
+  /** The largest work folder that may be copied, in bytes. */
   readonly workdirMaxBytes: number;
   /** `lifecycle.delegation_deadline_secs`, whole seconds. */
   readonly delegationDeadlineSecs: number | undefined;
 }
 
-/** A manifest with the hash of its artifact: both of the same bytes. */
+/** A manifest with the hash of its artifact, both from the same bytes. */
 export interface PackedManifest {
   readonly sha256: Sha256;
   readonly manifest: RuntimeManifest;
 }
 
-/** The store of a runtime: where `mur` installs and publishes to. */
+/** A runtime's store: where `mur` installs and publishes to. */
 export interface ArtifactStore {
   /** The fault is one sentence that names the coordinates. */
   resolve(coordinates: Coordinates): Promise<Result<PackedManifest, string>>;
@@ -41,7 +43,7 @@ export interface ArtifactStore {
 
 const DEFAULT_WORKDIR_MAX_BYTES = 10 * 1024 ** 3;
 
-/** The store beneath `home`, `.murmur/artifacts`. */
+/** The store under `home`, in `.murmur/artifacts`. */
 export function artifactStore(home: string): ArtifactStore {
   const registry = new Registry({
     path: join(home, ".murmur", "artifacts"),
@@ -78,7 +80,7 @@ function runtimeManifest(top: Block): RuntimeManifest {
   };
 }
 
-/** `delegate-task` names a capsule by its bare name: two of one name could not be told apart. */
+/** `delegate-task` names a capsule by its bare name, so two capsules with the same one could not be told apart. */
 function spawnNames(spawn: Block): ArtifactName[] {
   const where = spawn.path("allow");
   const byBareName = new Map<string, ArtifactName>();

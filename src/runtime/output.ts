@@ -1,12 +1,15 @@
 /**
- * Where a runtime writes: its own standard streams, or what a test puts in their place. No write ever holds up the
- * process: not one to a terminal that nobody reads, nor one to a pipe that is full.
+ * Where a runtime writes: its own standard streams, or a test's replacement for them. No write ever blocks the process,
+ * not even to a terminal that nobody reads or to a full pipe.
  */
 
 import { type Attempt, type Outlet, openOutlet } from "../log/writer.ts";
 
 export interface Output {
-  /** Settles when the bytes are taken, so that a slow reader slows its writers and fills no memory. Never rejects. */
+  /**
+   * Settles when the bytes are taken, so that a slow reader slows its writers down and memory does not fill up. Never
+   * rejects.
+   */
   readonly stdout: (bytes: Uint8Array) => Promise<void>;
   readonly stderr: (bytes: Uint8Array) => Promise<void>;
 }
@@ -14,10 +17,10 @@ export interface Output {
 const STDOUT = 1;
 const STDERR = 2;
 
-/** One for each stream of this process, so that what is written by several stays in order. */
+/** One for each stream of this process, so that output from several writers stays in order. */
 const streams = new Map<number, Stream>();
 
-/** The streams of this process. A reader that went away is no failure: what it does not read is thrown away. */
+/** The streams of this process. It is no failure if a reader goes away: the rest is thrown away. */
 export function processOutput(): Output {
   return { stdout: writerOf(STDOUT), stderr: writerOf(STDERR) };
 }
@@ -32,7 +35,7 @@ function writerOf(fd: number): (bytes: Uint8Array) => Promise<void> {
   return write;
 }
 
-/** A stream that is full is asked again after this long, then after twice that, and so on. */
+/** How long to wait before trying a full stream again. The wait then doubles each time. */
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 50;
 
@@ -72,7 +75,7 @@ class Stream {
     }
   }
 
-  /** Whether to go on at once. */
+  /** Whether to continue at once. */
   #settle(attempt: Attempt): boolean {
     const [next] = this.#pending;
     switch (attempt.kind) {

@@ -1,22 +1,23 @@
 /**
- * The door that everything goes through that a child said: no token comes out of it.
+ * Removes tokens from everything that a child said.
  *
- * Of a result only the two tokens of its launch are taken, whole: an answer is otherwise left as it is (`redact`,
- * `createRedactor`). Of any other word (a line of its output, a detail, a name, an error) pieces of them are taken too,
- * and whatever has the shape of a token of the daemon's (`redactSaid`).
+ * From a result only the two tokens of its launch are removed, and only where they appear whole. The answer is
+ * otherwise left as it is (`redact`, `createRedactor`). Any other text of a child (a line of its output, a detail, a
+ * name, an error) also loses pieces of these tokens, and anything that looks like one of the daemon's tokens
+ * (`redactSaid`).
  */
 
 import { REDACTED, type Secret } from "./secret.ts";
 import { begunAtEnd, occurrencesOf } from "./secret-search.ts";
 
-/** From where to where of a text. */
+/** A range of a text. */
 interface Span {
   readonly start: number;
   readonly end: number;
   readonly mask: string;
 }
 
-/** What is shown in a secret's place. It is never longer than the secret, so that nothing grows by it. */
+/** Shown in place of a secret. It is never longer than the secret, so the text does not grow. */
 function maskOf(length: number): string {
   return length < REDACTED.length ? "*".repeat(length) : REDACTED;
 }
@@ -26,7 +27,7 @@ export function redact(text: string, secrets: readonly Secret[]): string {
   return replaced(text, wholeSecrets(text, secrets));
 }
 
-/** The last character of what is replaced before the first one of what stays. Spans may overlap. */
+/** Replaces each span by its mask. Overlapping spans count as one. */
 function replaced(text: string, spans: readonly Span[]): string {
   if (spans.length === 0) return text;
   let shown = "";
@@ -49,9 +50,9 @@ function wholeSecrets(text: string, secrets: readonly Secret[]): Span[] {
 }
 
 /**
- * A word of a child's, for a log, a trace, an error or another reader: the secrets, pieces of them of 16 characters or
- * more (a token that was split over lines, or cut), and what has the shape of a token of the daemon's are replaced, also
- * where some of their characters are percent-encoded.
+ * Redacts what a child said, for a log, a trace, an error or another reader. It replaces the secrets, pieces of them of
+ * 16 characters or more (a token may be split over lines, or cut), and anything that looks like one of the daemon's
+ * tokens. Percent-encoded characters are recognised too.
  */
 export function redactSaid(text: string, secrets: readonly Secret[]): string {
   const { plain, origin } = withoutPercents(text);
@@ -67,12 +68,12 @@ export function redactSaid(text: string, secrets: readonly Secret[]): string {
 }
 
 const PERCENT_ENCODED = /%([2-7][0-9A-Fa-f])/g;
-/** How often a text is decoded: it may have been encoded more than once. */
+/** How many times a text is decoded, because it may have been encoded more than once. */
 const MAX_DECODINGS = 4;
 
 interface Decoded {
   readonly plain: string;
-  /** Where each character of `plain` begins in the text; none where they are the same. */
+  /** Where each character of `plain` begins in the text. Absent if the two texts are the same. */
   readonly origin?: readonly number[];
 }
 
@@ -102,9 +103,12 @@ function decodedOnce(text: string): Required<Decoded> {
   return { plain, origin };
 }
 
-/** The shortest piece of a secret that is taken for one. */
+/** The shortest piece of a secret that is replaced, in characters. */
 const PIECE = 16;
-/** Sequences of this length are looked up, at every ninth place: no piece of `PIECE` characters falls between. */
+/**
+ * The length of the sequences that are looked up. With one look-up every ninth place, no piece of `PIECE` characters is
+ * missed.
+ */
 const PROBE = 8;
 const STRIDE = PIECE - PROBE + 1;
 
@@ -123,7 +127,7 @@ function piecesOf(text: string, secrets: readonly Secret[]): Span[] {
   return spans;
 }
 
-/** How far the text around the place goes on to be the token's. */
+/** Extends the match in both directions, as far as the text agrees with the token. */
 function extend(text: string, at: number, sequences: ReadonlySet<string>): Span {
   const isOf = (place: number) => sequences.has(text.slice(place, place + PROBE));
   let first = at;
@@ -135,7 +139,7 @@ function extend(text: string, at: number, sequences: ReadonlySet<string>): Span 
 
 const known = new WeakMap<Secret, ReadonlySet<string>>();
 
-/** Every sequence of `PROBE` characters of the secret. */
+/** Every sequence of `PROBE` characters in the secret. */
 function sequencesOf(secret: Secret): ReadonlySet<string> {
   let sequences = known.get(secret);
   if (!sequences) {
@@ -147,7 +151,7 @@ function sequencesOf(secret: Secret): ReadonlySet<string> {
   return sequences;
 }
 
-/** A credential or an approval of the daemon's, its end perhaps cut off. */
+/** A credential or an approval of the daemon's. Its end may be cut off. */
 const SHAPE = /ms[ac]1\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]{0,43})?/g;
 
 function shapesIn(text: string): Span[] {
@@ -158,14 +162,14 @@ function shapesIn(text: string): Span[] {
   }));
 }
 
-/** The beginning of a shape, where it is the end of a text that goes on. */
+/** The beginning of such a token, at the end of a text that will continue. */
 const SHAPE_BEGUN = /m(?:s(?:[ac](?:1(?:\.[A-Za-z0-9_-]{0,4096}(?:\.[A-Za-z0-9_-]{0,42})?)?)?)?)?$/;
-/** Longer than such a beginning. */
+/** Longer than any such beginning. */
 const SHAPE_CHARACTERS = 5_000;
 
 /**
- * How many characters at the end of `text` could be the beginning of a secret or of a shape: what a cut there may have
- * left of one.
+ * How many characters at the end of `text` could be the beginning of a secret or of one of the daemon's tokens. A cut
+ * there may have left only part of one.
  */
 export function partialSecret(text: string, secrets: readonly Secret[]): number {
   let longest = SHAPE_BEGUN.exec(text.slice(-SHAPE_CHARACTERS))?.[0].length ?? 0;
@@ -174,8 +178,8 @@ export function partialSecret(text: string, secrets: readonly Secret[]): number 
 }
 
 /**
- * The first `length` of `bytes` with every secret in them replaced, one that goes on beyond them too. What follows them
- * has to be there as far as a secret may go on.
+ * The first `length` of `bytes` with every secret replaced, including one that continues past them. `bytes` must extend
+ * past `length` as far as a secret could reach.
  */
 export function redactBytes(bytes: Uint8Array, length: number, secrets: readonly Secret[]): Uint8Array {
   const text = Buffer.from(bytes).toString("latin1");
@@ -187,9 +191,9 @@ export function redactBytes(bytes: Uint8Array, length: number, secrets: readonly
 
 /** `redact` for bytes that come in pieces. */
 export interface Redactor {
-  /** What is certain by now. */
+  /** Returns what is certain so far. */
   push(bytes: Uint8Array): Uint8Array;
-  /** The rest. */
+  /** Returns the rest. */
   end(): Uint8Array;
 }
 

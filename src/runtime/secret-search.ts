@@ -1,14 +1,17 @@
 /**
- * Finding a token in a text, in a time that grows with the text alone. A child chooses the token of its door, and what it
- * writes: of "aaa…b" in "aaa…" the engine's own search compares all of it at every place.
+ * Finds a token in a text, in time that grows with the text alone. A child chooses both its door's token and what it
+ * writes. For "aaa…b" in "aaa…" the engine's own search would compare nearly the whole token at every place.
  */
 
 import type { Secret } from "./secret.ts";
 
-/** Where none of these is, no longer text that begins with it is either: that is quickly seen. */
+/**
+ * How many characters are searched for first. If these are not in the text, the token is not either, and this check is
+ * quick.
+ */
 const BEGINNING = 32;
 
-/** Where the secret stands in the text: each begins where the one before has ended, or later. */
+/** Where the secret starts in the text. Occurrences do not overlap. */
 export function occurrencesOf(secret: Secret, text: string): number[] {
   const token = secret.reveal();
   const places: number[] = [];
@@ -24,7 +27,7 @@ export function occurrencesOf(secret: Secret, text: string): number[] {
   return places;
 }
 
-/** How many characters at the end of the text are the beginning of the secret, and not all of it. */
+/** How many characters at the end of the text are the beginning of the secret, without being all of it. */
 export function begunAtEnd(secret: Secret, text: string): number {
   const token = secret.reveal();
   const borders = bordersOf(secret);
@@ -35,7 +38,7 @@ export function begunAtEnd(secret: Secret, text: string): number {
   return matched;
 }
 
-/** How much of the token is read with one more character, where `matched` of it were (Knuth, Morris, Pratt). */
+/** How many characters of the token match after one more character, if `matched` did before (Knuth, Morris, Pratt). */
 function goOn(token: string, borders: Uint16Array, matched: number, code: number): number {
   let length = matched;
   while (length > 0 && token.charCodeAt(length) !== code) length = borders[length] ?? 0;
@@ -44,7 +47,7 @@ function goOn(token: string, borders: Uint16Array, matched: number, code: number
 
 const known = new WeakMap<Secret, Uint16Array>();
 
-/** Of the first `n` characters of the token: how many of their last are also the first, and not all of them. */
+/** For the first `n` characters of the token: the length of their longest proper prefix that is also their suffix. */
 function bordersOf(secret: Secret): Uint16Array {
   let borders = known.get(secret);
   if (!borders) {

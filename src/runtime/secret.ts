@@ -1,11 +1,11 @@
 import { inspect } from "node:util";
 
-/** What is shown in a token's place, everywhere. */
+/** Shown in place of a token, everywhere. */
 export const REDACTED = "<redacted>";
 
 /**
- * A bearer token that does not show: printed, inspected, serialised, cloned, put in a template or an error, it is
- * `<redacted>`. A class, because only a private field hides its value from whatever walks an object.
+ * A bearer token that does not reveal itself. Printed, inspected, serialised, cloned, or used in a template or an
+ * error, it shows as `<redacted>`. It is a class because only a private field is hidden from code that walks an object.
  */
 export class Secret {
   readonly #text: string;
@@ -19,7 +19,7 @@ export class Secret {
     return this.#text;
   }
 
-  /** Whether `given` is the token. How long that takes tells nothing of how much of it was right. */
+  /** Whether `given` is the token. The time it takes does not show how much of it was right. */
   matches(given: string): boolean {
     return crypto.timingSafeEqual(Bun.SHA256.hash(given), Bun.SHA256.hash(this.#text));
   }
@@ -44,8 +44,8 @@ export class Secret {
 const TOKEN = /^[\x21-\x7e]{1,8192}$/;
 
 /**
- * The text as a bearer token: 1 to 8192 visible ASCII characters. Anything else could not travel in a header, or
- * would carry a second one with it.
+ * The text as a bearer token: 1 to 8192 visible ASCII characters. Anything else could not be sent in a header, or could
+ * smuggle a second header in.
  */
 export function parseSecret(text: unknown): Secret | undefined {
   return typeof text === "string" && TOKEN.test(text) ? new Secret(text) : undefined;

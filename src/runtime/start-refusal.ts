@@ -1,9 +1,9 @@
 /**
- * Why a capsule does not start, with the code its operator looks up where there is one.
+ * Why a capsule does not start, with the code for its operator to look up if there is one.
  *
  * `E-RUN-019`: it could not take part in spawning (no daemon, no registration, no readable approval).
- * `E-RUN-020`: its spawner handle or its spawner lifeline is not one. `E-RUN-044`: its formation id is not one.
- * `E-RUN-046`: what its formation handed it is not what a member is handed.
+ * `E-RUN-020`: its spawner handle or its spawner lifeline is invalid. `E-RUN-044`: its formation id is invalid.
+ * `E-RUN-046`: its formation did not hand it what a member must get.
  * `E-MAN-003`: its own manifest could not be loaded from its own store.
  */
 export interface StartRefusal {

@@ -1,4 +1,4 @@
-/** The permissions and times of what a descriptor holds. */
+/** The permissions and times of an open descriptor. */
 
 import type { Descriptor } from "./descriptors.ts";
 import { done, type Posix } from "./errors.ts";
@@ -11,7 +11,7 @@ const libc = callsOf({
   futimens: { args: ["i32", "ptr"], returns: "i32" },
 });
 
-/** Unix time: whole seconds, also below zero, and the nanoseconds after them. */
+/** Unix time: whole seconds, which may be negative, and the nanoseconds after them. */
 export interface Timestamp {
   readonly seconds: number;
   readonly nanoseconds: number;
@@ -25,7 +25,7 @@ export function setMode(descriptor: Descriptor, mode: number): Posix<void> {
 const times = fixedMemory(32);
 const UTIME_OMIT = MACOS ? -2 : 0x3fff_fffe;
 
-/** Sets the time of the last modification and leaves that of the last access. */
+/** Sets the time of the last modification. Leaves the time of the last access as it is. */
 export function setModified(descriptor: Descriptor, { seconds, nanoseconds }: Timestamp): Posix<void> {
   times.view.setBigInt64(8, BigInt(UTIME_OMIT), true);
   times.view.setBigInt64(16, BigInt(seconds), true);

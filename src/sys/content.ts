@@ -20,13 +20,13 @@ const linux = linuxCallsOf({
 /** `_IOW(0x94, 9, int)`. */
 const FICLONE = 0x4004_9409;
 
-/** Reads into `buffer`: the bytes read, 0 at the end of the file. */
+/** Reads into `buffer`. Returns the number of bytes read, 0 at the end of the file. */
 export function read(descriptor: Descriptor, buffer: Uint8Array): Posix<number> {
   if (buffer.length === 0) return ok(0);
   return uninterrupted(() => libc()?.read(descriptor, buffer, buffer.length));
 }
 
-/** Writes of `buffer` what the system takes at once: the bytes written. */
+/** Writes as much of `buffer` as the system takes at once. Returns the number of bytes written. */
 export function write(descriptor: Descriptor, buffer: Uint8Array): Posix<number> {
   if (buffer.length === 0) return ok(0);
   return uninterrupted(() => libc()?.write(descriptor, buffer, buffer.length));
@@ -39,22 +39,23 @@ export function setLength(descriptor: Descriptor, length: number): Posix<void> {
 const WHENCE = { start: 0, data: MACOS ? 4 : 3, hole: MACOS ? 3 : 4 } as const;
 
 /**
- * Moves a file's position to `offset`, or to the first byte from there that is data, or a hole (the end counts as one).
- * `ENXIO`: there is none.
+ * Moves a file's position to `offset`, or to the next data or hole from there (the end counts as a hole). `ENXIO`:
+ * there is none.
  */
 export function seek(descriptor: Descriptor, offset: number, to: keyof typeof WHENCE): Posix<number> {
   return number(libc()?.lseek(descriptor, offset, WHENCE[to]));
 }
 
 /**
- * Copies within the kernel at most `length` bytes, from the one file's position to the other's: the bytes copied, 0 at
- * the end. `ENOSYS`, `EXDEV`, `EOPNOTSUPP`, `EINVAL` and others where it cannot between these two files.
+ * Copies at most `length` bytes within the kernel, from one file's position to the other's. Returns the number of bytes
+ * copied, 0 at the end. `ENOSYS`, `EXDEV`, `EOPNOTSUPP`, `EINVAL` and others if this is not possible between these two
+ * files.
  */
 export function copyRange(from: Descriptor, to: Descriptor, length: number): Posix<number> {
   return uninterrupted(() => linux()?.copy_file_range(from, null, to, null, length, 0));
 }
 
-/** Makes `to` hold what `from` holds, sharing its storage (`FICLONE`). Linux, and few file systems; else an errno. */
+/** Makes `to` hold what `from` holds, by sharing its storage (`FICLONE`). Linux, on few file systems; else an errno. */
 export function cloneContent(from: Descriptor, to: Descriptor): Posix<void> {
   return done(linux()?.ioctl(to, FICLONE, from));
 }

@@ -1,4 +1,4 @@
-/** Descriptors: what one may be used for, who inherits it, and its end. */
+/** Descriptors: how one may be used, which programs inherit it, and closing it. */
 
 import { done, type Posix } from "./errors.ts";
 import { callsOf, SIZE } from "./library.ts";
@@ -14,33 +14,33 @@ const libc = callsOf({
   fcntl: { args: ["i32", "i32"], returns: "i32" },
 });
 
-/** Neither takes a further argument. */
+/** Neither command takes a further argument. */
 const FIOCLEX = MACOS ? 0x2000_6601 : 0x5451;
 const F_GETFL = 3;
 
-/** Closes a descriptor; whatever it returns, the number is free. */
+/** Closes a descriptor. The number is free whatever this returns. */
 export function close(descriptor: Descriptor): void {
   libc()?.close(descriptor);
 }
 
-/** No program started from now on inherits `descriptor`. */
+/** Keeps programs that are started from now on from inheriting `descriptor`. */
 export function setCloseOnExec(descriptor: Descriptor): Posix<void> {
   return done(libc()?.ioctl(descriptor, FIOCLEX, 0));
 }
 
-/** Less than 0 where it is not open. */
+/** Less than 0 if the descriptor is not open. */
 function flagsOf(descriptor: Descriptor): number {
   return libc()?.fcntl(descriptor, F_GETFL) ?? -1;
 }
 
-/** Whether a descriptor was opened so that it can be read. */
+/** Whether a descriptor was opened for reading, alone or with writing. */
 export function isReadable(descriptor: Descriptor): boolean {
   const flags = flagsOf(descriptor);
   const isHeldOnly = !MACOS && (flags & O_PATH) !== 0;
   return flags >= 0 && !isHeldOnly && (flags & O_ACCMODE) !== O_WRONLY;
 }
 
-/** Whether a descriptor was opened for reading and nothing else. */
+/** Whether a descriptor was opened for reading only. */
 export function isReadOnly(descriptor: Descriptor): boolean {
   const flags = flagsOf(descriptor);
   return flags >= 0 && (flags & O_ACCMODE) === O_RDONLY;

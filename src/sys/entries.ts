@@ -1,4 +1,4 @@
-/** Making, moving and taking away the entries of a directory that is open. No call follows a link. */
+/** Makes, moves and removes the entries of an open directory. No call follows a link. */
 
 import { ok } from "../result.ts";
 import { close, type Descriptor } from "./descriptors.ts";
@@ -30,28 +30,28 @@ const libc = callsOf({
 const macos = macosCallsOf({ fclonefileat: { args: ["i32", "i32", "ptr", "u32"], returns: "i32" } });
 
 const AT_REMOVEDIR = MACOS ? 0x80 : 0x200;
-/** macOS; Linux has no `fchmodat` that obeys it before 6.6. */
+/** macOS. Linux has no `fchmodat` that obeys it before 6.6. */
 const AT_SYMLINK_NOFOLLOW = 0x20;
 
-/** A new directory; `mode` less the process's umask. */
+/** Makes a directory with `mode` less the process's umask. */
 export function makeDirectoryAt(directory: Descriptor, name: Name, mode: number): Posix<void> {
   const at = placeName(name);
   return at === undefined ? INVALID : done(libc()?.mkdirat(directory, at, mode));
 }
 
-/** Takes away an entry that is no directory. */
+/** Removes an entry that is not a directory. */
 export function removeAt(directory: Descriptor, name: Name): Posix<void> {
   const at = placeName(name);
   return at === undefined ? INVALID : done(libc()?.unlinkat(directory, at, 0));
 }
 
-/** Takes away an empty directory. */
+/** Removes an empty directory. */
 export function removeDirectoryAt(directory: Descriptor, name: Name): Posix<void> {
   const at = placeName(name);
   return at === undefined ? INVALID : done(libc()?.unlinkat(directory, at, AT_REMOVEDIR));
 }
 
-/** Moves an entry, over one of the new name where there is one. */
+/** Moves an entry. An entry that already has the new name is replaced. */
 export function renameAt(from: Descriptor, name: Name, to: Descriptor, newName: Name): Posix<void> {
   const at = placeName(name);
   const newAt = placeName(newName, second);
@@ -59,7 +59,7 @@ export function renameAt(from: Descriptor, name: Name, to: Descriptor, newName: 
   return done(libc()?.renameat(from, at, to, newAt));
 }
 
-/** A new symbolic link; `target` is any bytes without a NUL. */
+/** Makes a symbolic link. `target` is any bytes without a NUL. */
 export function makeLinkAt(target: Uint8Array, directory: Descriptor, name: Name): Posix<void> {
   const at = placeName(name);
   if (target.length >= PATH_BYTES) return TOO_LONG;
@@ -68,7 +68,7 @@ export function makeLinkAt(target: Uint8Array, directory: Descriptor, name: Name
   return done(libc()?.symlinkat(targetAt, directory, at));
 }
 
-/** Where a symbolic link points, as it is written there. `EINVAL` where the entry is no link. */
+/** The target of a symbolic link, as it is written there. `EINVAL` if the entry is not a link. */
 export function readLinkAt(directory: Descriptor, name: Name): Posix<Uint8Array> {
   const at = placeName(name);
   if (at === undefined) return INVALID;
@@ -77,12 +77,14 @@ export function readLinkAt(directory: Descriptor, name: Name): Posix<Uint8Array>
   return length.value >= PATH_BYTES ? TOO_LONG : ok(second.memory.slice(0, length.value));
 }
 
-/** Sets the mode of an entry that may not be opened for want of permission; a link's own, never its target's. */
+/**
+ * Sets the mode of an entry that permissions may keep from being opened. On a link: its own mode, never its target's.
+ */
 export function setModeAt(directory: Descriptor, name: Name, mode: number): Posix<void> {
   const at = placeName(name);
   if (at === undefined) return INVALID;
   if (MACOS) return done(libc()?.fchmodat(directory, at, mode, AT_SYMLINK_NOFOLLOW));
-  // The entry is held, and named by what holds it.
+  // `O_PATH` needs no permission on the entry. The path below then names exactly what the descriptor holds.
   const held = openAt(directory, at, O_PATH | O_NOFOLLOW);
   if (!held.ok) return held;
   const path = place(encodeName(`/proc/self/fd/${held.value}`));
@@ -91,7 +93,7 @@ export function setModeAt(directory: Descriptor, name: Name, mode: number): Posi
   return set;
 }
 
-/** A new file that shares the storage of `from` (`fclonefileat`). macOS on APFS; else an errno. */
+/** Makes a file that shares the storage of `from` (`fclonefileat`). macOS on APFS; else an errno. */
 export function cloneFileAt(from: Descriptor, directory: Descriptor, name: Name): Posix<void> {
   const at = placeName(name);
   if (at === undefined) return INVALID;

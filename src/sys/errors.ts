@@ -1,14 +1,14 @@
-/** What a call of the system came to: a value, or the name of its error. Nothing throws for an error of the system. */
+/** The result of a system call: a value, or the name of its error. A system error never throws. */
 
 import { constants } from "node:os";
 import { describeErrno } from "../os-error.ts";
 import { fault, ok, type Result } from "../result.ts";
 import { errno } from "./library.ts";
 
-/** The name of an error: `ENOENT`. `EUNKNOWN` is one that this platform's list does not hold. */
+/** The name of an error: `ENOENT`. `EUNKNOWN` is an error that is not in this platform's list. */
 export type Errno = keyof typeof constants.errno | "EUNKNOWN";
 
-/** `ENOSYS` also where the C library cannot be called (`libraryFault`), or has no such function. */
+/** Also `ENOSYS` if the C library cannot be called (`libraryFault`), or has no such function. */
 export type Posix<T> = Result<T, Errno>;
 
 /** An error in the words an operator knows: `Permission denied (os error 13)`. */
@@ -18,13 +18,13 @@ export function describeError(errno: Errno): string {
 
 const NAMES = new Map<number, Errno>();
 for (const [name, number] of Object.entries(constants.errno)) {
-  // Two names of one number (EAGAIN, EWOULDBLOCK): the first is the usual one.
+  // Some numbers have two names (EAGAIN, EWOULDBLOCK). The first is the usual one.
   if (!NAMES.has(number)) NAMES.set(number, name as Errno);
 }
 
 const FAULTS = new Map<number, Result<never, Errno>>();
 
-/** The fault of an error by its number, for a call that returns it. */
+/** The fault for an error number, for a call that returns the number. */
 export function faultOf(number: number): Result<never, Errno> {
   let known = FAULTS.get(number);
   if (!known) {
@@ -34,23 +34,23 @@ export function faultOf(number: number): Result<never, Errno> {
   return known;
 }
 
-/** What the call just made failed with. */
+/** The error of the call just made. */
 export function lastFault(): Result<never, Errno> {
   return faultOf(errno());
 }
 
-/** There is no such call here. */
+/** This platform has no such call. */
 export const NO_CALL: Result<never, Errno> = fault("ENOSYS");
 
 const DONE: Posix<void> = ok(undefined);
 
-/** For a call that returns less than 0 when it fails, and otherwise nothing that matters; `undefined`: it was not made. */
+/** For a call that returns less than 0 when it fails, and nothing else of use. `undefined`: it was not made. */
 export function done(returned: number | undefined): Posix<void> {
   if (returned === undefined) return NO_CALL;
   return returned < 0 ? lastFault() : DONE;
 }
 
-/** The same for a call whose number matters. */
+/** The same for a call whose returned number matters. */
 export function number(returned: number | bigint | undefined): Posix<number> {
   if (returned === undefined) return NO_CALL;
   return returned < 0 ? lastFault() : ok(Number(returned));
@@ -58,7 +58,7 @@ export function number(returned: number | bigint | undefined): Posix<number> {
 
 const { EINTR } = constants.errno;
 
-/** The same for a call that is made again as long as a signal interrupts it. */
+/** The same for a call that is repeated as long as a signal interrupts it. */
 export function uninterrupted(call: () => number | bigint | undefined): Posix<number> {
   for (;;) {
     const returned = call();

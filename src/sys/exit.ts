@@ -1,10 +1,10 @@
-/** Ending this process from a thread of it, where `process.exit` would end the thread alone. */
+/** Ends this process from one of its threads, where `process.exit` would end only the thread. */
 
 import { LIBRARY } from "./library.ts";
 
 /**
- * The text of a function for a thread that runs from a text: `bindExit()` gives what ends the process with a status, at
- * once. It throws where the C library cannot be called.
+ * The text of a function, for a thread that runs from a text. `bindExit()` returns a function that ends the process at
+ * once with a status. It throws if the C library cannot be called.
  */
 export const BIND_EXIT = `
   const bindExit = () =>

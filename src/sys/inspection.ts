@@ -1,4 +1,4 @@
-/** Closing this process to those who would look into it. */
+/** Keeps other processes from looking into this one. */
 
 import { callsOf, linuxCallsOf, macosCallsOf } from "./library.ts";
 import { MACOS } from "./platform.ts";
@@ -13,15 +13,15 @@ const libc = callsOf({
 const PR_SET_DUMPABLE = 4;
 const PT_DENY_ATTACH = 31;
 
-/** Closes this process's memory and environment to other processes of the same user. Whether it worked. */
+/** Closes this process's memory and environment to other processes of the same user. Returns whether it worked. */
 export function denyInspection(): boolean {
   if (MACOS) return macos()?.ptrace(PT_DENY_ATTACH, 0, null, 0) === 0;
   return linux()?.prctl(PR_SET_DUMPABLE, 0n, 0n, 0n, 0n) === 0;
 }
 
 /**
- * The runtime's crash reporter starts a program that sends what it knows. It reads the environment of the C library when
- * the crash is there, which a change of `process.env` does not reach. Whether it is off now.
+ * Turns off Bun's crash reporter, which starts a program that sends what it knows. It reads the C library's environment
+ * at the time of the crash, and a change of `process.env` does not reach that. Returns whether it is off now.
  */
 export function silenceCrashReporter(): boolean {
   const calls = libc();

@@ -1,4 +1,4 @@
-/** The entries of a directory, by descriptor and with their names as bytes. */
+/** Lists the entries of a directory by descriptor, with their names as bytes. */
 
 import { ptr, read, toArrayBuffer } from "bun:ffi";
 import { ok } from "../result.ts";
@@ -20,7 +20,7 @@ const macosInodes = macosInodeCallsOf({
 });
 const macos = macosCallsOf({ closedir: { args: ["ptr"], returns: "i32" } });
 
-/** One entry as the directory lists it: it may be another, or gone, by the time it is opened. */
+/** One entry as the directory lists it. By the time it is opened it may be another, or gone. */
 export interface Entry {
   readonly name: Name;
   readonly kind: Kind;
@@ -65,7 +65,7 @@ const SELF = encodeName(".");
 function listMacos(directory: Descriptor): Posix<Entry[]> {
   const [inodes, calls] = [macosInodes(), macos()];
   if (!inodes || !calls) return NO_CALL;
-  // The stream takes its descriptor over, and closes it: a fresh one, which also starts at the first entry.
+  // The stream takes over its descriptor and closes it. So it gets a new one, which also starts at the first entry.
   const fresh = openDirectoryAt(directory, SELF);
   if (!fresh.ok) return fresh;
   const stream = inodes.fdopendir(fresh.value);

@@ -1,4 +1,6 @@
-/** How a file is opened, as the platforms' public headers number it. Linux on arm64 numbers two of them otherwise. */
+/**
+ * The flags for opening a file, as in the platforms' public headers. Linux on arm64 numbers two of them differently.
+ */
 
 import { ARM64, MACOS } from "./platform.ts";
 
@@ -14,5 +16,5 @@ export const O_CLOEXEC = MACOS ? 0x100_0000 : 0x8_0000;
 export const O_CREAT = MACOS ? 0x200 : 0x40;
 export const O_EXCL = MACOS ? 0x800 : 0x80;
 export const O_NOCTTY = MACOS ? 0x2_0000 : 0x100;
-/** Linux only: holds an entry without opening it, so that no permission on it is needed. */
+/** Linux only: holds an entry without opening it, so no permission on it is needed. */
 export const O_PATH = 0x20_0000;

@@ -1,4 +1,4 @@
-/** Whether descriptors can be read or written without waiting. */
+/** Tells whether descriptors can be read or written without waiting. */
 
 import type { Descriptor } from "./descriptors.ts";
 import { callsOf } from "./library.ts";
@@ -7,20 +7,20 @@ const libc = callsOf({ poll: { args: ["ptr", "u64", "i32"], returns: "i32" } });
 
 const POLLIN = 1;
 const POLLOUT = 4;
-/** `struct pollfd`: the descriptor, what is asked, what came. */
+/** `struct pollfd`: the descriptor, the requested events, the returned events. */
 const ENTRY_BYTES = 8;
 
-/** Of each descriptor whether a read would give something now: bytes, an end, an error, or a process that has exited. */
+/** For each descriptor, whether it is readable now: bytes, an end, an error, or a process that has exited. */
 export function readable(descriptors: readonly Descriptor[]): boolean[] {
   return ask(descriptors, POLLIN);
 }
 
-/** Whether a pipe takes `PIPE_BUF` bytes now, or has no reader any more. */
+/** Whether a pipe has room for `PIPE_BUF` bytes now, or has no reader any more. */
 export function writable(descriptor: Descriptor): boolean {
   return ask([descriptor], POLLOUT)[0] === true;
 }
 
-/** Nothing is waited for. A call that a signal broke off has seen nothing. */
+/** Does not wait. A call that a signal interrupted reports nothing. */
 function ask(descriptors: readonly Descriptor[], events: number): boolean[] {
   const bytes = new Uint8Array(descriptors.length * ENTRY_BYTES);
   const entries = new DataView(bytes.buffer);

@@ -1,4 +1,4 @@
-/** Other processes: whether a pid is held, a descriptor of the holder, when it started, and, of a child, its end. */
+/** Other processes: whether a pid is in use, a descriptor of that process, its start time, and the end of a child. */
 
 import { constants } from "node:os";
 import { isSystemError } from "../os-error.ts";
@@ -23,7 +23,7 @@ const SYS_PIDFD_SEND_SIGNAL = 424;
 const SYS_PIDFD_OPEN = 434;
 const WNOHANG = 1;
 
-/** `kill(pid, 0)`: whether this process may signal the pid. `ESRCH`: nothing holds it. */
+/** `kill(pid, 0)`: whether this process may signal the pid. `ESRCH`: no process has it. */
 export function probe(pid: number): Posix<void> {
   try {
     process.kill(pid, 0);
@@ -34,15 +34,15 @@ export function probe(pid: number): Posix<void> {
 }
 
 /**
- * A descriptor of the process that holds the pid now; close-on-exec. It can be read once the process has exited, though
- * it may not be reaped yet. Linux from 5.3. Of a child, open it before the child is waited for: until then no other has
- * its number.
+ * A close-on-exec descriptor of the process that has the pid now. It becomes readable when the process exits, even
+ * before it is reaped. Linux from 5.3. For a child, open it before waiting for the child: until then no other process
+ * can get its number.
  */
 export function openProcess(pid: number): Posix<Descriptor> {
   return number(linux()?.syscall(SYS_PIDFD_OPEN, pid, 0, null, 0));
 }
 
-/** How a process ended, as its parent hears it: a status, or the number of a signal. */
+/** How a process ended, as its parent is told: a status, or the number of a signal. */
 export type Wait =
   | { readonly kind: "exited"; readonly status: number }
   | { readonly kind: "signaled"; readonly number: number };
@@ -50,8 +50,8 @@ export type Wait =
 const status = new Int32Array(1);
 
 /**
- * Reaps a child that has exited. `undefined`: there is nothing to collect yet, be it that it runs, be it that a tracer
- * holds it. `ECHILD`: it is gone, and its status with it.
+ * Reaps a child that has exited. `undefined`: there is nothing to collect yet, because it still runs or a tracer holds
+ * it. `ECHILD`: it is gone, and so is its status.
  */
 export function collect(pid: number): Posix<Wait | undefined> {
   const reaped = uninterrupted(() => libc()?.waitpid(pid, status, WNOHANG));
@@ -65,8 +65,8 @@ function readStatus(raw: number): Wait {
 }
 
 /**
- * Signals a child that has not been reaped: by the descriptor that holds it where there is one, which can never be
- * another process by now.
+ * Signals a child that has not been reaped. Uses its descriptor if there is one, because that can never refer to
+ * another process.
  */
 export function signalProcess(
   pid: number,
@@ -80,7 +80,7 @@ export function signalProcess(
 }
 
 const PROC_PIDTBSDINFO = 3;
-/** Size of struct proc_bsdinfo, and where its start time stands in it. */
+/** The size of `struct proc_bsdinfo`, and the offset of the start time in it. */
 const BSDINFO_BYTES = 136;
 const BSDINFO_START_SECONDS = 120;
 const BSDINFO_START_MICROSECONDS = 128;

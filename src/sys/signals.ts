@@ -1,7 +1,7 @@
 /**
- * What this process does on signals, where the runtime's handlers do not do.
+ * What this process does on signals where Bun's own handlers are not enough.
  *
- * A mask needs nothing: where SIGTERM was blocked, a thread of Bun's takes it all the same, and its handler runs.
+ * A signal mask needs no handling: if SIGTERM is blocked, one of Bun's threads still receives it, and the handler runs.
  */
 
 import { constants } from "node:os";
@@ -20,22 +20,26 @@ const SIG_IGN = 1n;
 const SIG_ERR = 2n ** 64n - 1n;
 
 /**
- * A terminal may be set to stop a process that writes to it from the background (`stty tostop`). From now on writing does
- * not stop this one. Whether that worked. A handler would not do: the call that raised the signal is made again.
+ * A terminal may be set to stop a process that writes to it from the background (`stty tostop`). After this call,
+ * writing does not stop this one. Returns whether that worked. A handler would not help, because the interrupted write
+ * would be repeated.
  */
 export function ignoreTerminalStops(): boolean {
   const calls = libc();
   return calls !== undefined && BigInt(calls.signal(constants.signals.SIGTTOU, SIG_IGN)) !== SIG_ERR;
 }
 
-/** `struct sigaction`: the handler first; then on Linux the mask and the flags, on macOS a shorter mask and the flags. */
+/**
+ * `struct sigaction`: first the handler, then on Linux the mask and the flags, on macOS a shorter mask and the flags.
+ */
 const ACTION_BYTES = 256;
 const FLAGS_AT = MACOS ? 12 : 136;
 const SA_NOCLDWAIT = MACOS ? 0x20 : 0x2;
 
 /**
- * Sees to it that the exit status of a child is kept until it is collected. A process whose starter ignored SIGCHLD
- * ignores it too, for that survives exec, and the kernel then throws the status away. A handler that is there stays.
+ * Makes sure that a child's exit status is kept until it is collected. If the program that started this process ignored
+ * SIGCHLD, this process does too, because that survives exec. The kernel would then throw the status away. An existing
+ * handler is kept.
  */
 export function keepExitStatuses(): Posix<void> {
   const bytes = new Uint8Array(ACTION_BYTES);

@@ -1,8 +1,8 @@
 /**
- * Starting a program with exactly the descriptors that it is given (`posix_spawn`).
+ * Starts a program with exactly the descriptors that it is given (`posix_spawn`).
  *
- * Nothing else of this process is handed on: every other descriptor is closed, every signal does what it does by
- * default, and none is blocked. No directory of `PATH` is searched.
+ * The program gets nothing else from this process. Every other descriptor is closed, every signal has its default
+ * action, and none is blocked. `PATH` is not searched.
  */
 
 import { ptr } from "bun:ffi";
@@ -38,7 +38,7 @@ const newer = linuxCallsOf({
 
 const POSIX_SPAWN_SETSIGDEF = 0x04;
 const POSIX_SPAWN_SETSIGMASK = 0x08;
-/** macOS: closes what no file action names. */
+/** macOS: closes the descriptors that no file action names. */
 const POSIX_SPAWN_CLOEXEC_DEFAULT = 0x4000;
 /** Room for a `sigset_t`: 128 bytes on Linux, 4 on macOS. */
 const SIGNAL_SET_BYTES = 128;
@@ -48,16 +48,19 @@ const STRUCTURE_BYTES = 512;
 export interface SpawnPlan {
   /** The program, by an absolute path. */
   readonly program: string;
-  /** What it hears itself called by first, then its arguments. */
+  /** The name that the program is called by, then its arguments. */
   readonly argv: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** The directory that it starts in, held. */
+  /** The directory that it starts in, held open. */
   readonly directory: Descriptor;
-  /** Each becomes the descriptor of its place: the first is standard input. None is one of this process's own three. */
+  /** Each becomes the descriptor of its index: the first is standard input. None may be 0, 1 or 2 of this process. */
   readonly descriptors: readonly Descriptor[];
 }
 
-/** Starts the program; its process id. The fault is the system's, of the program or of the directory too. */
+/**
+ * Starts the program and returns its process id. The fault is the system's, and may concern the program or the
+ * directory.
+ */
 export function spawnProcess(plan: SpawnPlan): Posix<number> {
   const texts = [plan.program, ...plan.argv, ...Object.entries(plan.environment).flat()];
   if (texts.some((text) => text.includes("\0")) || plan.descriptors.some((one) => one < 3))
@@ -84,7 +87,7 @@ export function spawnProcess(plan: SpawnPlan): Posix<number> {
   }
 }
 
-/** The descriptors are all above 2, so that none is overwritten before it was put in its place. */
+/** The descriptors are all above 2, so none is overwritten before it is put in its place. */
 function describeFiles(
   calls: SpawnCalls,
   actions: Uint8Array,
@@ -97,7 +100,7 @@ function describeFiles(
   if (MACOS) return failed;
   const atOnce = newer();
   if (atOnce) return failed || atOnce.posix_spawn_file_actions_addclosefrom_np(actions, descriptors.length);
-  // An older C library: one by one, and one that is closed by then is no failure.
+  // An older C library: closes them one by one. It is no failure if one is already closed.
   for (const open of readdirSync("/proc/self/fd").map(Number)) {
     if (open >= descriptors.length) failed ||= calls.posix_spawn_file_actions_addclose(actions, open);
   }
@@ -120,10 +123,10 @@ function encoded(text: string): Uint8Array {
   return encoder.encode(`${text}\0`);
 }
 
-/** What a number points to is referred to by nothing else. */
+/** Keeps arrays alive that are only referenced by their address. */
 const pointedTo: Uint8Array[] = [];
 
-/** Texts as a C program has them: pointers to bytes that end in 0, and a null pointer after the last. */
+/** Texts as a C program expects them: pointers to bytes that end in 0, then a null pointer. */
 function strings(texts: readonly string[]): BigUint64Array {
   const bytes = encoded(texts.join("\0"));
   pointedTo.push(bytes);

@@ -1,4 +1,4 @@
-/** What an entry is, and the file system's facts of it. */
+/** What kind an entry is, and its status in the file system. */
 
 import { ok } from "../result.ts";
 import type { Timestamp } from "./attributes.ts";
@@ -17,13 +17,13 @@ const macos = macosInodeCallsOf({
 /** Linux. */
 const AT_EMPTY_PATH = 0x1000;
 const AT_SYMLINK_NOFOLLOW = MACOS ? 0x20 : 0x100;
-/** Linux: every status field that a kernel has without asking further (`STATX_BASIC_STATS`). */
+/** Linux: every status field that a kernel has without further work (`STATX_BASIC_STATS`). */
 const STATX_BASIC_STATS = 0x7ff;
 
-/** What an entry is. `unknown`: the file system does not tell in a listing; ask for its status. */
+/** The kind of an entry. `unknown`: the file system does not say in a listing, so ask for its status. */
 export type Kind = "file" | "directory" | "link" | "fifo" | "socket" | "device" | "unknown";
 
-/** By the four bits that both a mode (`S_IFMT`, shifted) and a directory entry (`d_type`) hold. */
+/** By the four bits that a mode (`S_IFMT`, shifted) and a directory entry (`d_type`) share. */
 const KINDS: ReadonlyMap<number, Kind> = new Map([
   [1, "fifo"],
   [2, "device"],
@@ -44,20 +44,20 @@ export interface Status {
   /** The twelve permission bits. */
   readonly mode: number;
   readonly owner: number;
-  /** Together with `inode`, what the entry is whatever its name. */
+  /** Together with `inode`, identifies the entry whatever its name. */
   readonly device: number;
   readonly inode: bigint;
-  /** Bytes of content, and bytes of storage behind them. */
+  /** Bytes of content, and bytes of storage used for them. */
   readonly size: number;
   readonly allocated: number;
   readonly modified: Timestamp;
 }
 
-/** Room enough for the structure of either platform. */
+/** Enough room for the structure of either platform. */
 const status = fixedMemory(256);
 const empty = fixedMemory(1);
 
-/** The status of what a descriptor holds. */
+/** The status of an open descriptor. */
 export function statusOf(descriptor: Descriptor): Posix<Status> {
   const asked = MACOS
     ? macos()?.fstat(descriptor, status.at)
@@ -65,7 +65,7 @@ export function statusOf(descriptor: Descriptor): Posix<Status> {
   return answered(done(asked));
 }
 
-/** The status of an entry itself, of a link where it is one. */
+/** The status of an entry itself. For a link: of the link. */
 export function statusAt(directory: Descriptor, name: Name): Posix<Status> {
   const at = placeName(name);
   if (at === undefined) return INVALID;

@@ -1,4 +1,4 @@
-/** Whether this process may have the threads that the runtime will want. */
+/** Tells whether this process may have the threads that the runtime will need. */
 
 import { type Pointer, ptr } from "bun:ffi";
 import { readdirSync } from "node:fs";
@@ -14,13 +14,14 @@ const linux = linuxCallsOf({
 
 const SEMAPHORE_BYTES = 32;
 
-/** Every function that is bound has its address, which the types do not tell. */
+/** Every bound function has its address, which the types do not show. */
 type Addressed = { readonly ptr: Pointer };
 
 /**
- * Linux: how many threads this process can have, including those that it has; no more than `wanted` are tried. They all run
- * at once, and have ended when this returns. There is no other way to know: the limit counts the threads of all processes
- * of the user, also in other containers. Elsewhere, and if the C library cannot be called, the answer is `wanted`.
+ * Linux: how many threads this process can have, including its present ones. At most `wanted` are tried. They all run
+ * at once, and have ended when this returns. There is no other way to know, because the limit counts the threads of all
+ * processes of the user, even in other containers. Elsewhere, and if the C library cannot be called, the answer is
+ * `wanted`.
  */
 export function threadsToBeHad(wanted: number): number {
   const calls = linux();
@@ -31,7 +32,7 @@ export function threadsToBeHad(wanted: number): number {
   const threads = new BigUint64Array(more);
   calls.sem_init(semaphore, 0, 0);
   let had = 0;
-  // Each waits until all are there; a function of the C library is all that it runs.
+  // Each waits until all have started. It runs nothing but a function of the C library.
   while (had < more && calls.pthread_create(ptr(threads, had * 8), null, wait, semaphore) === 0) had++;
   for (let index = 0; index < had; index++) calls.sem_post(semaphore);
   for (const thread of threads.subarray(0, had)) calls.pthread_join(thread, null);

@@ -1,4 +1,4 @@
-/** The command line of a delegated child: written by its parent, read by itself. */
+/** The command line of a delegated child: its parent writes it, and the child reads it. */
 
 import { resolve } from "node:path";
 import {
@@ -12,7 +12,7 @@ import { fault, ok, type Result } from "../../result.ts";
 import { type JsonObject, parseJsonObject } from "../json.ts";
 import type { Environment } from "./environment.ts";
 
-/** The program and its arguments; `MURMUR_MUR_BINARY`, else the executable that runs here. */
+/** The program and its arguments: `MURMUR_MUR_BINARY`, or else the executable that runs here. */
 export function childCommand(
   environment: Environment,
   { name, version }: Coordinates,
@@ -37,8 +37,8 @@ export function childCommand(
 }
 
 /**
- * A relative path is the parent's, and never looked up where the child starts: after a snapshot that folder holds
- * whatever the parent's does.
+ * A relative path is resolved by the parent, never in the child's start folder: after a snapshot that folder may hold
+ * anything that the parent's folder holds.
  */
 function binary(environment: Environment): string {
   const configured = environment.MURMUR_MUR_BINARY ?? "";
@@ -51,19 +51,19 @@ function binary(environment: Environment): string {
 export interface RunArguments {
   readonly name: ArtifactName;
   readonly version: ArtifactVersion;
-  /** As it was given; the session resolves it. */
+  /** As it was given. The session resolves it. */
   readonly workdir: string;
-  /** The approval is the one line of standard input. */
+  /** Whether the approval is the one line of standard input. */
   readonly grantOnStdin: boolean;
-  /** The door's token may be on the readiness line. */
+  /** Whether the readiness line may show the door's token. */
   readonly readinessTokens: boolean;
   /** The parent's account of the copy that the work folder started with. */
   readonly parentWorkdir: JsonObject | undefined;
 }
 
 /**
- * Reads the arguments after the program's name, `run` first. Arguments it does not know are not looked at: a later
- * parent may say more.
+ * Reads the arguments after the program's name; the first is `run`. Unknown arguments are ignored, because a later
+ * parent may pass more.
  *
  * The fault is a phrase that names the argument.
  */

@@ -1,4 +1,4 @@
-/** What is in the environment of a runtime, of a child it starts, and of the commands either runs. */
+/** The environment of a runtime, of a child that it starts, and of the commands that either runs. */
 
 import { fault, ok, type Result } from "../../result.ts";
 import type { StartRefusal } from "../start-refusal.ts";
@@ -11,8 +11,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export type FormationId = string & { readonly __brand: "FormationId" };
 
 /**
- * The nine names that are the runtime's in a delegated child, whatever either manifest lists (API page, "The
- * child's environment").
+ * The nine names that the runtime sets in a delegated child, whatever either manifest lists (API page, "The child's
+ * environment").
  */
 export const RUNTIME_NAMES = [
   "PATH",
@@ -29,7 +29,7 @@ type RuntimeName = (typeof RUNTIME_NAMES)[number];
 
 /** What the parent's runtime knows when it starts a child. */
 export interface ChildEnvironment {
-  /** The parent's own process environment, read now. */
+  /** The parent's own process environment, read at this moment. */
   readonly parent: Environment;
   /** The daemon that approved the child. */
   readonly roostUrl: string;
@@ -42,7 +42,7 @@ export interface ChildEnvironment {
   readonly childAllows: readonly string[];
 }
 
-/** The whole of what a delegated child starts with: nothing else of the parent's environment reaches it. */
+/** The whole environment of a delegated child. Nothing else of the parent's environment reaches it. */
 export function childEnvironment(known: ChildEnvironment): Record<string, string> {
   const environment: Record<string, string> = Object.create(null);
   const put = (name: string, value: string | undefined) => {
@@ -68,7 +68,10 @@ export function childEnvironment(known: ChildEnvironment): Record<string, string
   return environment;
 }
 
-/** Names that no manifest fills, also where the runtime sets none: a formation token or a lifeline's number among them. */
+/**
+ * Names that no manifest can fill, even if the runtime does not set them. A formation token and a lifeline's number are
+ * among them.
+ */
 function isRuntimes(name: string): boolean {
   return (
     RUNTIME_NAMES.some((taken) => taken === name) ||
@@ -77,16 +80,16 @@ function isRuntimes(name: string): boolean {
   );
 }
 
-/** A name that an object inherits (`__proto__`) is no variable. */
+/** A name that an object inherits (`__proto__`) is not a variable. */
 export function own(environment: Environment, name: string): string | undefined {
   return Object.hasOwn(environment, name) ? environment[name] : undefined;
 }
 
 /**
- * The environment a runtime starts its commands with: its own, without what is between it and its spawner or its
- * formation, and with the session it runs in.
+ * The environment that a runtime starts its commands with: its own, plus the session it runs in, minus the variables
+ * from its spawner or its formation.
  *
- * Pass it on every `Bun.spawn`: deleting from `process.env` does not change what Bun hands on.
+ * Pass it to every `Bun.spawn`: deleting from `process.env` does not change what Bun passes on.
  */
 export function commandEnvironment(
   environment: Environment,
@@ -103,7 +106,7 @@ export function commandEnvironment(
   return scrubbed;
 }
 
-/** Reads `MURMUR_FORMATION_ID`; unset or blank is a session in no formation. */
+/** Reads `MURMUR_FORMATION_ID`. Unset or blank means that the session is in no formation. */
 export function readFormationId(environment: Environment): Result<FormationId | undefined, StartRefusal> {
   const text = own(environment, "MURMUR_FORMATION_ID")?.trim() ?? "";
   if (text === "") return ok(undefined);
@@ -115,12 +118,12 @@ export function readFormationId(environment: Environment): Result<FormationId | 
   });
 }
 
-/** `lifecycle.delegation_deadline_secs` where the manifest has none. */
+/** `lifecycle.delegation_deadline_secs` if the manifest has none. */
 const DEFAULT_DELEGATION_SECS = 600;
 
 /**
- * How long handed-off work is watched, in whole seconds. `MURMUR_DELEGATION_TIMEOUT_SECS` wins over the manifest's
- * `lifecycle.delegation_deadline_secs`; a value that is no positive whole number is ignored.
+ * How long handed-off work is watched, in whole seconds. `MURMUR_DELEGATION_TIMEOUT_SECS` overrides the manifest's
+ * `lifecycle.delegation_deadline_secs`. A value that is not a positive whole number is ignored.
  */
 export function delegationTimeoutSecs(environment: Environment, declared?: number): number {
   const text = own(environment, "MURMUR_DELEGATION_TIMEOUT_SECS")?.trim() ?? "";

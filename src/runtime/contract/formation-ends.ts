@@ -1,4 +1,6 @@
-/** What a formation's launcher hands a member besides its id: looked at before anything starts, and never read here. */
+/**
+ * What a formation's launcher gives a member besides its id. It is checked before anything starts, and never read here.
+ */
 
 import { fault, ok, type Result } from "../../result.ts";
 import { isReadable, setCloseOnExec } from "../../sys/descriptors.ts";
@@ -9,11 +11,11 @@ import { type Environment, type FormationId, own } from "./environment.ts";
 
 /**
  * Checks the three variables of a formation (API page, "Environment variables"). The descriptors that they name become
- * close-on-exec: they are this process's own, and no child's.
+ * close-on-exec: they are for this process, not for its children.
  *
- * @returns `E-RUN-046` where `MURMUR_FORMATION_PEERS` is set at all, `MURMUR_FORMATION_LIFELINE` is set outside of a
- *   formation or names anything but an open pipe's read end numbered 3 or above, or `MURMUR_FORMATION_CHANNEL` names
- *   nothing that can be read
+ * @returns `E-RUN-046` if `MURMUR_FORMATION_PEERS` is set at all, if `MURMUR_FORMATION_LIFELINE` is set outside of a
+ *   formation or names anything but an open pipe's read end numbered 3 or above, or if `MURMUR_FORMATION_CHANNEL` names
+ *   a descriptor that cannot be read
  */
 export function checkFormationEnds(
   environment: Environment,
@@ -42,7 +44,7 @@ function checkLifeline(
     : refused(`MURMUR_FORMATION_LIFELINE does not name a lifeline: ${end.fault}; ${start}`);
 }
 
-/** Reading the channel would take away what it holds. */
+/** The channel is not read, because that would consume what it holds. */
 function checkChannel(environment: Environment): Result<undefined, StartRefusal> {
   const text = own(environment, "MURMUR_FORMATION_CHANNEL")?.trim();
   if (text === undefined) return ok(undefined);
@@ -61,7 +63,7 @@ function whyUnreadable(text: string): string | undefined {
   return readable ? undefined : `descriptor ${text} cannot be read`;
 }
 
-/** A standard stream stays as it is: whoever starts a program says what it becomes there. */
+/** A standard stream is left alone: each program start decides which streams the new program gets. */
 function keepToOneself(variable: string, descriptor: number): Result<undefined, StartRefusal> {
   return descriptor < 3 || setCloseOnExec(descriptor).ok
     ? ok(undefined)

@@ -1,4 +1,4 @@
-/** The readiness line: the one JSON object that a runtime prints first, and its parent reads. */
+/** The readiness line: one JSON object that a runtime prints first and its parent reads. */
 
 import { SESSION_ID_PATTERN } from "../../api/schemas.ts";
 import { fault, ok, type Result } from "../../result.ts";
@@ -9,28 +9,29 @@ import { parseSecret, type Secret } from "../secret.ts";
 
 const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
 
-/** What a child said of itself. Only `sessionId` is sure to be there; nothing in it is trusted for more than it says. */
+/** What a child said about itself. Only `sessionId` is always present. All of it is the child's own claim. */
 export interface Readiness {
   readonly sessionId: string;
-  /** Absent on a capsule that serves no A2A: a script's `url` is empty. */
+  /** Absent if the capsule serves no A2A: a script's `url` is empty. */
   readonly door: DoorUrl | undefined;
-  /** The bearer token of the door. */
+  /** The door's bearer token. */
   readonly operatorToken: Secret | undefined;
-  /** The child's own records directory, as it named it; not checked here. */
+  /** The child's own records directory, as the child named it. It is not checked here. */
   readonly recordsDirectory: string | undefined;
   readonly formationId: string | undefined;
 }
 
 export interface ReadinessFault {
   readonly kind: "not-json" | "no-session-id" | "bad-door" | "bad-token";
-  /** A phrase that follows "its first line ", and quotes nothing of the line: it may hold a token. */
+  /** A phrase that follows "its first line ". It quotes nothing of the line, which may hold a token. */
   readonly why: string;
 }
 
 /**
- * Reads a child's first line; unknown keys are ignored.
+ * Reads a child's first line. Unknown keys are ignored.
  *
- * @param approval what the child was launched with: an id that shows it, or a token of its own, would be written everywhere
+ * @param approval what the child was launched with: an id that contains it, or the child's own token, is refused,
+ *   because the id is written everywhere
  */
 export function parseReadiness(line: string, approval: Secret): Result<Readiness, ReadinessFault> {
   const fields = parseJsonObject(line);
@@ -64,7 +65,7 @@ export function parseReadiness(line: string, approval: Secret): Result<Readiness
   });
 }
 
-/** A shorter token can be in an id by chance. */
+/** A shorter token can be part of an id by chance. */
 const TOLD_FROM_CHANCE = 16;
 
 function showsToken(id: string, tokens: readonly Secret[]): boolean {
@@ -72,7 +73,7 @@ function showsToken(id: string, tokens: readonly Secret[]): boolean {
   return redactSaid(id, long) !== id;
 }
 
-/** What a TypeScript capsule says of itself. */
+/** What a TypeScript capsule says about itself. */
 export interface ReadinessReport {
   readonly sessionId: string;
   readonly name: string;
@@ -80,12 +81,12 @@ export interface ReadinessReport {
   readonly workdir: string;
   readonly recordsDirectory: string;
   readonly door?: DoorUrl;
-  /** Printed in clear: the line goes to the parent's pipe, under `--readiness-tokens` only. */
+  /** Printed in clear: the line goes to the parent's pipe, and only under `--readiness-tokens`. */
   readonly operatorToken?: Secret;
   readonly formationId?: string;
 }
 
-/** The line, without its line feed. */
+/** The line without its line feed. */
 export function formatReadiness(report: ReadinessReport): string {
   return JSON.stringify({
     session_id: report.sessionId,

@@ -1,22 +1,22 @@
-/** `MURMUR_SPAWNER`: where a delegated child reports its outcome, and under which delegation. */
+/** `MURMUR_SPAWNER`: where a delegated child reports its outcome, and for which delegation. */
 
 import { fault, ok, type Result } from "../../result.ts";
 import { addressOf, type DoorUrl, parseDoorUrl } from "../addresses.ts";
 import { parseJsonObject } from "../json.ts";
 import type { StartRefusal } from "../start-refusal.ts";
 
-/** What a delegated child is told of its spawner: whom it reports to, and for which delegation. */
+/** What a delegated child is told about its spawner: where to report, and for which delegation. */
 export interface SpawnerHandle {
-  /** The parent's session: a completion addressed anywhere else is refused. */
+  /** The parent's session. A completion addressed to any other is refused. */
   readonly sessionId: string;
-  /** The conversation the delegation was made from. */
+  /** The conversation that the delegation comes from. */
   readonly contextId: string;
   readonly delegationId: string;
-  /** The parent's door; absent where no completion is wanted (a plan's `capsule` step). */
+  /** The parent's door. Absent if no completion is wanted (a plan's `capsule` step). */
   readonly url?: DoorUrl;
 }
 
-/** The handle as the variable holds it: compact JSON. */
+/** The handle as the value of the variable: compact JSON. */
 export function formatSpawnerHandle(handle: SpawnerHandle): string {
   return JSON.stringify({
     ...(handle.url && { url: `http://${addressOf(handle.url)}` }),
@@ -27,9 +27,9 @@ export function formatSpawnerHandle(handle: SpawnerHandle): string {
 }
 
 /**
- * Reads the variable; absent or blank is a capsule that nobody delegated.
+ * Reads the variable. Absent or blank means that nobody delegated this capsule.
  *
- * @returns `E-RUN-020` for anything unreadable; the value is never in its message
+ * @returns `E-RUN-020` if the value is unreadable; the message never holds the value
  */
 export function parseSpawnerHandle(
   value: string | undefined,
@@ -57,7 +57,7 @@ function unreadable(why: string): Result<never, StartRefusal> {
   });
 }
 
-/** The ids travel in request headers: visible ASCII only. */
+/** The ids are sent in request headers, so only visible ASCII is allowed. */
 function id(value: unknown): string | undefined {
   return typeof value === "string" && /^[\x21-\x7e]{1,512}$/.test(value) ? value : undefined;
 }

@@ -10,9 +10,9 @@ import { describeExit } from "./exit-status.ts";
 import { canceled, type Failed, failed } from "./failure.ts";
 import type { LaunchRequest } from "./outcome.ts";
 
-/** From starting the child process to its first line. */
+/** The time from starting the child process to its first line. */
 export const LAUNCH_BOUND_MS = 180_000;
-/** How long an end of standard output may come before the end of the process. */
+/** How much earlier the end of standard output may be seen than the end of the process. */
 const EXIT_FOLLOWS_MS = 5_000;
 
 interface Waiting {
@@ -21,7 +21,7 @@ interface Waiting {
   readonly approval: SpawnApproval;
 }
 
-/** Comes back with what the line says, or with why there is none that counts; the child is the caller's to end then. */
+/** Returns what the line says, or why there is no valid line. Without one, the caller must end the child. */
 export async function awaitReadiness(
   { session, asked, approval }: Waiting,
   process: ChildProcess,
@@ -56,7 +56,7 @@ export async function awaitReadiness(
   return ok(readiness.value);
 }
 
-/** The abort as a promise, whose listener is gone after `forget`. */
+/** The abort as a promise. `forget` removes its listener. */
 function abortOf(signal: AbortSignal | undefined): {
   readonly aborted: Promise<"aborted">;
   readonly forget: () => void;

@@ -1,8 +1,8 @@
-/** The functions that a caller hands to a launch: whatever they throw, the launch goes on. */
+/** The functions that a caller passes to a launch. The launch continues whatever they throw. */
 
 import type { LaunchRequest } from "./outcome.ts";
 
-/** The same request; what one of its functions throws, or rejects with, is one line for the operator. */
+/** The same request, with safe functions: if one throws or rejects, the operator gets one line. */
 export function withoutThrowing(asked: LaunchRequest, diagnose: (line: string) => void): LaunchRequest {
   const { onStarted, onProgress } = asked;
   return {
@@ -17,7 +17,7 @@ function guarded<T>(name: string, call: (value: T) => void, diagnose: (line: str
     diagnose(`warning: ${name} of a launch failed: ${error instanceof Error ? error.message : error}`);
   return (value: T) => {
     try {
-      // A function that returns a promise is one that returns nothing, to the types.
+      // The types allow a function that returns a promise where one that returns nothing is expected.
       const returned: unknown = call(value);
       if (returned instanceof Promise) returned.catch(complain);
     } catch (error) {

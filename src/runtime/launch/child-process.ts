@@ -1,4 +1,6 @@
-/** One child process: its three pipes served for its whole life, its exit awaited, its end in the launcher's hands. */
+/**
+ * One child process. Its three pipes are served for its whole life, its exit is awaited, and the launcher can end it.
+ */
 
 import { fault, ok, type Result } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
@@ -17,36 +19,36 @@ import { createStdoutRelay, type FirstLine } from "./stdout-relay.ts";
 
 export interface ChildProcess extends HeldProcess {
   readonly firstLine: Promise<FirstLine>;
-  /** Begins to echo its standard error and copy its standard output, these tokens redacted too. */
+  /** Begins to echo its standard error and copy its standard output, with these tokens redacted too. */
   share(secrets: readonly Secret[]): void;
-  /** Throws away what it still writes to its standard output, and echoes its standard error. */
+  /** Throws away what it still writes to its standard output. Echoes its standard error. */
   quieten(): void;
-  /** The last lines of its standard error, at most 20: waits for the end of the pipe, 5 s at most. */
+  /** The last lines of its standard error, at most 20. Waits up to 5 s for the end of the pipe. */
   lastStderrLines(): Promise<string[]>;
 }
 
 export interface StartPlan {
   /** The program, by an absolute path, and its arguments. */
   readonly command: readonly [string, ...string[]];
-  /** The directory that it starts in, held. */
+  /** The directory that it starts in, held open. */
   readonly workdir: Descriptor;
   readonly environment: Record<string, string>;
-  /** Becomes descriptor 3 of the child. */
+  /** Becomes the child's descriptor 3. */
   readonly lifeline: Descriptor;
   /** The one line of its standard input. */
   readonly approval: Secret;
   readonly output: Output;
   readonly clock: Clock;
-  /** Says one line for the operator. */
+  /** Writes one line for the operator. */
   readonly diagnose: (line: string) => void;
 }
 
-/** The number that `lifeline` has in the child: the first one after the standard streams. */
+/** The number of `lifeline` in the child: the first one after the standard streams. */
 export const CHILD_LIFELINE = 3;
-/** How long a pipe is waited for once the process is gone: something it started may hold it open. */
+/** How long to wait for a pipe after the process is gone. A program that it started may still hold the pipe open. */
 const PIPE_END_MS = 5_000;
 
-/** Starts the process and hands it its approval; the fault is the system's reason. */
+/** Starts the process and hands it its approval. The fault is the system's reason. */
 export function startProcess(plan: StartPlan): Result<ChildProcess, string> {
   const pipes = openPipes();
   if (!pipes.ok) return fault(`no pipe for its standard streams: ${describeError(pipes.fault)}`);
@@ -74,7 +76,7 @@ export function startProcess(plan: StartPlan): Result<ChildProcess, string> {
 
 type Pipe = { readonly readEnd: Descriptor; readonly writeEnd: Descriptor };
 
-/** Real pipes: a child may open `/dev/stdout` by its name, which it cannot where that is a socket. */
+/** Real pipes, because a child may open `/dev/stdout` by name, which fails on a socket. */
 function openPipes(): Posix<readonly [Pipe, Pipe, Pipe]> {
   const opened: Pipe[] = [];
   for (let count = 0; count < 3; count++) {
@@ -128,9 +130,9 @@ interface PipeReader {
 }
 
 /**
- * Reads a pipe to its end, or until a while after the exit: then it is given up, whoever holds its other end. The stream
- * has a descriptor of its own from when its reader is there, so that the caller closes the pipe's. It waits with the event
- * loop, in no thread.
+ * Reads a pipe to its end. Some time after the exit it stops waiting, since another process may hold the pipe's other
+ * end. The stream gets a descriptor of its own once its reader exists, so the caller must close the pipe's. The wait
+ * uses the event loop, not a thread.
  */
 async function serve(pipe: Descriptor, into: PipeReader, { gone }: HeldProcess, clock: Clock): Promise<void> {
   let ended = false;
@@ -144,11 +146,11 @@ async function serve(pipe: Descriptor, into: PipeReader, { gone }: HeldProcess, 
       await into.write(chunk.value);
     }
   } catch {
-    // A pipe that fails has ended.
+    // A pipe that fails counts as ended.
   }
   ended = true;
   stopGivingUp();
-  // A process closes its streams by its exit, as a rule.
+  // A process usually closes its streams by exiting.
   lookSoon();
   await into.end();
 }

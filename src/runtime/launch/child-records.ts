@@ -1,8 +1,8 @@
 /**
- * The records directory of a child: where it must be, found and held.
+ * Finds the records directory of a child, and holds it.
  *
- * The parent knows it without being told: it follows from the home, the child's work folder, which is fresh, and the
- * child's session. What the child reports is only compared with that.
+ * The parent need not be told where it is. The path follows from the home, the child's work folder, which is new, and
+ * the child's session. What the child reports is only compared with that path.
  */
 
 import { join, resolve } from "node:path";
@@ -18,35 +18,35 @@ import { type HeldDirectory, holdDirectory } from "../tree/held.ts";
 import { openDescendant } from "../tree/own.ts";
 
 const RECORDS = [".murmur", "records"];
-/** Characters of a path that a fault quotes. */
+/** How many characters of a path a fault quotes. */
 const QUOTED = 512;
 
-/** What a child's records directory follows from. */
+/** What determines the path of a child's records directory. */
 export interface ChildRecordsOf {
-  /** The home as it is resolved. */
+  /** The home, resolved. */
   readonly home: HeldDirectory;
-  /** The home as its variable has it, which the child has too. */
+  /** The home as its variable spells it. The child has the same value. */
   readonly homeAsGiven: string | undefined;
-  /** The child's work folder, as it was handed to the child: absolute and resolved. */
+  /** The child's work folder, as the child was given it: absolute and resolved. */
   readonly workdir: string;
-  /** The session that the child reported, one entry's name. */
+  /** The session that the child reported: the name of one entry. */
   readonly sessionId: string;
-  /** `records_dir`, absent where the child reported none. */
+  /** `records_dir`. Absent if the child reported none. */
   readonly reported: string | undefined;
-  /** What no fault may show of the report. */
+  /** What a fault must not show of the report. */
   readonly secrets: readonly Secret[];
 }
 
 export interface ChildRecords {
-  /** The directory, held. The fault is one sentence: there is no record and no result to be read. */
+  /** The directory, held. The fault is one sentence: no record and no result can be read. */
   readonly found: Result<HeldDirectory, string>;
-  /** Once the child has ended: a directory that was not there yet may be now. */
+  /** Call it once the child has ended. A directory that did not exist before may exist now. */
   lookAgain(): void;
-  /** Lets it go, and looks no further. */
+  /** Lets go of the directory and stops looking for it. */
   close(): void;
 }
 
-/** Looks for the directory. Where the child named another one than its own, nothing is ever opened. */
+/** Looks for the directory. If the child named a directory other than its own, nothing is ever opened. */
 export function findChildRecords(of: ChildRecordsOf): ChildRecords {
   const refused = whyNotItsOwn(of);
   let found = refused === undefined ? holdOwn(of) : fault(refused);
@@ -70,19 +70,19 @@ function whyNotItsOwn({ home, homeAsGiven, workdir, sessionId, reported, secrets
   const homes = homeAsGiven === undefined ? [] : [homeAsGiven.replace(/\/+$/, ""), resolve(homeAsGiven)];
   const own = namesOf(workdir, sessionId).join("/");
   if ([home.path, ...homes].some((one) => reported === `${one === "/" ? "" : one}/${own}`)) return undefined;
-  // As a string of JSON, and cut: these are the child's own characters, which may be anything.
+  // Quoted as a JSON string and cut, because the child chose these characters.
   const quoted = JSON.stringify(redactSaid(reported, secrets).slice(0, QUOTED));
   return printable(
     `the records directory that the child reported, ${quoted}, is not its own, ${join(home.path, own)}`,
   );
 }
 
-/** From the home down. */
+/** Finds the directory, starting from the home. */
 function namesOf(workdir: string, sessionId: string): string[] {
   return [...RECORDS, ...workdir.split("/").filter((name) => name !== ""), sessionId];
 }
 
-/** The directory, reached without a link, and this user's. */
+/** Opens the directory without following a link. It must belong to this user. */
 function holdOwn({ home, workdir, sessionId }: ChildRecordsOf): Result<HeldDirectory, string> {
   const names = namesOf(workdir, sessionId);
   const path = join(home.path, ...names);

@@ -1,17 +1,17 @@
 /**
- * The session ids of a session's children. Each child has its own. A child's records and result are looked for under its
- * id, so a child with another's id would have that session's files read and written as its own. An id is taken for as long
- * as this process runs: what a child left behind is still that child's.
+ * The session ids of a session's children. Each child must have its own. A child's records and result are looked up by
+ * its id, so a child that reported another session's id could have that session's files read and written as its own. An
+ * id stays taken for as long as this process runs, because what a child left behind still belongs to that child.
  */
 
 import { fault, ok, type Result } from "../../result.ts";
 
 export interface ChildSessions {
-  /** Takes the id that a child reported. The fault is a phrase that says whose it is, and follows "its first line ". */
+  /** Takes the id that a child reported. The fault is a phrase that says who has it, and follows "its first line ". */
   claim(id: string): Result<undefined, string>;
 }
 
-/** @param spawner the session that started this one, where one did */
+/** @param spawner the session that started this one, if there is one */
 export function createChildSessions(own: string, spawner: string | undefined): ChildSessions {
   const taken = new Set<string>();
   return {

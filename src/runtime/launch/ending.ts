@@ -1,23 +1,23 @@
-/** Ending children: SIGTERM, a grace, SIGKILL, reaped. */
+/** Ends children: SIGTERM, some time to wind down, SIGKILL, then reaping. */
 
 import type { Clock } from "../clock.ts";
 import type { ExitStatus } from "./exit-status.ts";
 
 /** How long a child may take to wind down after SIGTERM. */
 export const GRACE_MS = 5_000;
-/** The same where this process itself was sent SIGTERM by its spawner, whose SIGKILL comes after those 5 seconds. */
+/** The same when this process was itself sent SIGTERM by its spawner, which sends SIGKILL after 5 seconds. */
 export const HURRIED_GRACE_MS = 3_000;
 
-/** What can be ended: a process that the launcher holds. */
+/** Something that can be ended: a process that the launcher holds. */
 export interface Endable {
-  /** Settles once it has been reaped, and 1 s after SIGKILL at the latest. */
+  /** Settles once it has been reaped, at the latest 1 s after SIGKILL. */
   readonly exited: Promise<ExitStatus>;
   signal(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
 /**
- * Ends every one of them and comes back when all have been reaped, or cannot be: 1 s after SIGKILL at the latest. All are
- * signalled at once and share one grace; one that is gone already keeps the outcome it had.
+ * Ends every one of them. Returns when all have been reaped, at the latest 1 s after SIGKILL. All are signalled at once
+ * and share one grace period. A process that had already ended keeps its outcome.
  *
  * @param hurry a session's `hurry.signal`: once it has aborted, the grace is 3 s instead of 5
  */

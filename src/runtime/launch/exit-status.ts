@@ -3,23 +3,23 @@
 import { constants } from "node:os";
 import type { Wait } from "../../sys/process.ts";
 
-/** What is known of a process that has ended, or that nobody can reap. */
+/** What is known of a process that has ended, or that cannot be reaped. */
 export type ExitStatus =
   | { readonly kind: "exited"; readonly status: number }
   | { readonly kind: "signaled"; readonly signal: string; readonly number: number }
   /**
-   * Its status could not be collected. `lost`: it is gone, and the system kept no status. `unreaped`: it has exited, or
-   * was killed, and something else, such as a debugger, keeps it from being reaped.
+   * Its status could not be collected. `lost`: it is gone, and the system kept no status. `unreaped`: it has exited or
+   * was killed, but something else, such as a debugger, prevents reaping.
    */
   | { readonly kind: "lost" | "unreaped"; readonly why: string };
 
 const NAMES = new Map<number, string>();
 for (const [name, number] of Object.entries(constants.signals)) {
-  // Two names of one number (SIGABRT, SIGIOT): the first is the usual one.
+  // Some numbers have two names (SIGABRT, SIGIOT). The first is the usual one.
   if (!NAMES.has(number)) NAMES.set(number, name);
 }
 
-/** What the system says of it. A real-time signal has no name. */
+/** What the system says about it. A real-time signal has no name. */
 export function exitStatusOf(wait: Wait): ExitStatus {
   if (wait.kind === "exited") return wait;
   const { number } = wait;

@@ -10,7 +10,7 @@ export interface Failed {
 
 /** @param why follows a mention of the child */
 export function failed(cause: LaunchFailureCause, { name, version }: LaunchRequest, why: string): Failed {
-  // What a store or a system says of itself may quote anything.
+  // An error message of a store or of the system may quote anything.
   return { cause, message: printable(`could not launch ${name}@${version}: ${why}`) };
 }
 

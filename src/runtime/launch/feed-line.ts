@@ -1,16 +1,16 @@
-/** Handing a child the one line of its standard input. */
+/** Writes the one line of a child's standard input. */
 
 import { write } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { writable } from "../../sys/poll.ts";
 
-/** What a pipe that can be written takes without waiting, on every platform (`PIPE_BUF`). */
+/** How many bytes a writable pipe takes without waiting, on every platform (`PIPE_BUF`). */
 const PORTION_BYTES = 512;
 const PAUSE_MS = 20;
 
 /**
- * Writes `text` to the pipe and closes it: at once, as a rule, for a pipe that is new takes more than a line. What does
- * not fit waits for the child to read. A child that is gone already says so by its exit.
+ * Writes `text` to the pipe and closes it. This is usually done at once, because a new pipe has room for more than a
+ * line. What does not fit waits until the child reads. If the child is already gone, its exit tells that.
  */
 export function feedLine(pipe: Descriptor, text: string): void {
   let rest: Uint8Array = Buffer.from(text);

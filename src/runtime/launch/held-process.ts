@@ -1,11 +1,11 @@
 /**
  * The processes that this one started, until they have been reaped.
  *
- * Linux gives each a descriptor that can be read once it has exited (`pidfd_open`); all of them are looked at in one
- * call, now and then: soon after something hinted at an end, ever more seldom while nothing happens. Elsewhere, and
- * where there is no such descriptor, `waitpid` itself is asked in the same rhythm; `kqueue` (`EVFILT_PROC`,
- * `NOTE_EXIT`) would tell no more on macOS but for a child that a debugger holds. No thread waits and no signal of this
- * process is taken for it: it does not matter what whoever embeds this library does with SIGCHLD.
+ * Linux gives each a descriptor that becomes readable when the process exits (`pidfd_open`). One call checks all of
+ * them: soon after a hint that one ended, and less and less often while nothing happens. Elsewhere, and where there is
+ * no such descriptor, `waitpid` is called in the same rhythm. On macOS `kqueue` (`EVFILT_PROC`, `NOTE_EXIT`) would add
+ * nothing, except for a child that a debugger holds. This takes no thread and no signal handler, so the embedding
+ * program may do what it likes with SIGCHLD.
  */
 
 import { close, type Descriptor } from "../../sys/descriptors.ts";
@@ -14,36 +14,36 @@ import { collect, openProcess, signalProcess } from "../../sys/process.ts";
 import type { Clock } from "../clock.ts";
 import { type ExitStatus, exitStatusOf } from "./exit-status.ts";
 
-/** The pause between two looks: doubled from the first to the longest, in milliseconds. */
+/** The pause between two checks, in milliseconds. It doubles from the first value to the longest. */
 const FIRST_PAUSE_MS = 1;
 const LONGEST_PAUSE_MS = 100;
 /**
- * How long after it was seen to have exited, or was sent SIGKILL, a process may take to be reaped before those who
- * wait go on without.
+ * How long a process may take to be reaped after it was seen to have exited, or was sent SIGKILL. After that, those who
+ * wait for it continue without it.
  */
 export const UNREAPED_MS = 1_000;
 
 export interface HeldProcess {
   readonly pid: number;
   /**
-   * Settles once the process has been reaped; where it cannot be, 1 s after it was seen to have exited, or was sent
-   * SIGKILL: it is `unreaped` then. Never rejects.
+   * Settles once the process has been reaped. If it cannot be reaped, this settles as `unreaped`, 1 s after it was seen
+   * to have exited or was sent SIGKILL. Never rejects.
    */
   readonly exited: Promise<ExitStatus>;
-  /** Settles once it has exited for certain; never, where not even SIGKILL ends it. */
+  /** Settles once the process has certainly exited. Never settles if not even SIGKILL ends it. */
   readonly gone: Promise<void>;
-  /** To this very process; nothing where it has been reaped, or may not be signalled. */
+  /** Signals this very process. Does nothing if it has been reaped, or may not be signalled. */
   signal(signal: "SIGTERM" | "SIGKILL"): void;
 }
 
 interface Watched {
   readonly pid: number;
-  /** Readable once it has exited. Absent where the system has no such descriptor. */
+  /** Readable once the process has exited. Absent if the system has no such descriptor. */
   readonly held: Descriptor | undefined;
   hasExited: boolean;
   readonly onExit: () => void;
   readonly onEnd: (status: ExitStatus) => void;
-  /** Somebody still waits for it. */
+  /** Whether somebody still waits for it. */
   awaited: boolean;
 }
 
@@ -51,7 +51,7 @@ const watched = new Set<Watched>();
 let pause = FIRST_PAUSE_MS;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
-/** Holds a child that has just been started. `diagnose` is told where it cannot be reaped. */
+/** Holds a child that has just been started. Calls `diagnose` if the child cannot be reaped. */
 export function holdProcess(pid: number, clock: Clock, diagnose: (line: string) => void): HeldProcess {
   const opened = openProcess(pid);
   const held = opened.ok ? opened.value : undefined;
@@ -89,7 +89,7 @@ export function holdProcess(pid: number, clock: Clock, diagnose: (line: string) 
     gone: gone.promise,
     signal(signal) {
       if (!watched.has(one)) return;
-      // A child that runs as somebody else by now is not ours to signal: that must not keep the others from theirs.
+      // A child that has changed its user can no longer be signalled. The other children must still get their signal.
       signalProcess(pid, held, signal);
       if (signal === "SIGKILL") boundWaiting();
       lookSoon();
@@ -97,7 +97,7 @@ export function holdProcess(pid: number, clock: Clock, diagnose: (line: string) 
   };
 }
 
-/** Something hints at an end. */
+/** Call this when something suggests that a process has ended. */
 export function lookSoon(): void {
   pause = FIRST_PAUSE_MS;
   lookAfterPause();
@@ -106,7 +106,7 @@ export function lookSoon(): void {
 function lookAfterPause(): void {
   clearTimeout(timer);
   timer = watched.size === 0 ? undefined : setTimeout(look, pause);
-  // What nobody waits for does not keep a program alive that is done.
+  // A process that nobody waits for must not keep a finished program alive.
   if (![...watched].some(({ awaited }) => awaited)) timer?.unref();
 }
 

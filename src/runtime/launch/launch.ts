@@ -1,9 +1,9 @@
 /**
- * One launch: the daemon's approval, the artifact that was judged, a folder, a process, and its first line.
+ * One launch: the daemon's approval, the artifact that it judged, a folder, a process, and its first line.
  *
- * Whatever goes wrong or throws, nothing is left behind: a process that was started has been ended, the lifeline
- * is closed unless a process lives that nothing ends, and the child's folder is gone where no process was ever started
- * in it.
+ * A failed launch leaves nothing behind, whatever went wrong. A process that was started has been ended. The lifeline
+ * is closed, unless a process survives that nothing can end. The child's folder is removed if no process was ever
+ * started in it.
  */
 
 import { resolve } from "node:path";
@@ -37,8 +37,8 @@ interface Launch {
 }
 
 /**
- * Asks for the capsule and starts it; settles when it runs and is ready, or when it is certain that it does not. Never
- * rejects: what one of the caller's functions throws is one line for the operator.
+ * Asks for the capsule and starts it. Settles when the child is ready, or when it is certain that there will be none.
+ * Never rejects: if one of the caller's functions throws, that becomes one line for the operator.
  */
 export async function launch(session: RegisteredSession, given: LaunchRequest): Promise<LaunchOutcome> {
   const asked = withoutThrowing(given, (line) => session.diagnose(line));
@@ -73,7 +73,7 @@ async function askAndStart(session: RegisteredSession, asked: LaunchRequest): Pr
   }
 }
 
-/** A manifest is used only if it is in the very bytes that the daemon judged. */
+/** A manifest is used only if it comes from the very bytes that the daemon judged. */
 async function judgedManifest(
   session: RegisteredSession,
   asked: LaunchRequest,
@@ -112,7 +112,7 @@ async function launchInFolder(launch: Launch): Promise<LaunchOutcome> {
   return started.ok ? ready(launch, folder.value, started.value) : failure(started.fault);
 }
 
-/** A link into the work folder may name it as its user did, where that is another path to it. */
+/** A link into the work folder may use the path that its user gave, if that differs from the resolved one. */
 function copyWorkdir(
   { session, asked, manifest }: Launch,
   destination: ChildDirectory,
@@ -154,7 +154,7 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
     parentAllows: session.manifest.envAllow,
     childAllows: manifest.envAllow,
   });
-  // As late as can be: a long copy may have outlived the approval, and the child could only be refused with it.
+  // Checked as late as possible: the approval may have expired during a long copy, and the child would then be refused.
   if (session.clock.now() >= approval.expires_at_ms) {
     return fault(
       failed("expired", asked, "its spawn approval expired before it could be started; ask for it again"),
@@ -195,7 +195,7 @@ async function ready(launch: Launch, folder: ChildDirectory, started: Started): 
     }
     await end();
     const { cause, message } = readiness.fault;
-    // Of a child that was given up there is nothing to explain: the end of its pipe is not waited for.
+    // A child that was given up needs no explanation, so the end of its pipe is not awaited.
     const lastLines = cause === "canceled" ? [] : await process.lastStderrLines();
     const kept = { delegationId: started.delegationId, workdir: folder.path };
     return { kind: "failed", failure: { cause, message, lastLines, started: kept } };

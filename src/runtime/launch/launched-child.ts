@@ -9,7 +9,7 @@ import type { ChildProcess } from "./child-process.ts";
 import { findChildRecords } from "./child-records.ts";
 import type { LaunchedChild, LaunchRequest } from "./outcome.ts";
 
-/** A process that was started, and is not ready yet. */
+/** A process that was started but is not ready yet. */
 export interface Started {
   readonly process: ChildProcess;
   readonly delegationId: string;
@@ -22,7 +22,7 @@ interface Launched {
   readonly approval: SpawnApproval;
 }
 
-/** The child whose first line says `readiness`: its streams are shared, its records held from when they are there. */
+/** The child whose first line says `readiness`. Its streams are shared. Its records are held from when they exist. */
 export function launchedChild(
   { session, asked, approval }: Launched,
   folder: ChildDirectory,

@@ -1,17 +1,17 @@
-/** A child's standard error: echoed line by line, its last lines remembered, no token in either. */
+/** A child's standard error: echoed line by line, with its last lines remembered, and no token in either. */
 
 import { printable } from "../../printable.ts";
 import { partialSecret, redactSaid } from "../redaction.ts";
 import { REDACTED, type Secret } from "../secret.ts";
 
-/** A longer line is cut, in bytes. */
+/** The longest line, in bytes. A longer one is cut. */
 const MAX_LINE = 8 * 1024;
-/** Lines remembered for a report of how the child ended. */
+/** How many lines are remembered for a report of how the child ended. */
 const REMEMBERED_LINES = 20;
-/** What is held back until the child's own token is known, in bytes. */
+/** How many bytes are held back until the child's own token is known. */
 const MAX_HELD = 256 * 1024;
 
-/** One line as Latin-1 text: a character is a byte, so a cut or a token is found without decoding. */
+/** One line as Latin-1 text: one character is one byte, so it can be cut and searched without decoding. */
 interface RawLine {
   readonly text: string;
   readonly cut: boolean;
@@ -20,11 +20,11 @@ interface RawLine {
 export interface StderrEcho {
   /** The next bytes of the pipe. */
   write(chunk: Uint8Array): Promise<void>;
-  /** The pipe has ended: a last line without its line feed counts. */
+  /** The pipe has ended. A last line without a line feed counts too. */
   end(): Promise<void>;
   /**
-   * Lets go of what was held back, and echoes from now on as lines come. Until then the child's own token is not
-   * known, and a child may well write it to its standard error before its readiness line.
+   * Releases what was held back, and from now on echoes lines as they come. Until then the child's own token is
+   * unknown, and the child may write it to its standard error before its readiness line.
    */
   release(more: readonly Secret[]): Promise<void>;
   /** The last lines, at most 20, redacted and escaped. */
@@ -94,7 +94,7 @@ function limit(text: string): RawLine {
   return { text: text.slice(0, MAX_LINE), cut: text.length > MAX_LINE };
 }
 
-/** Redacted as bytes, then read as UTF-8 and escaped: no line moves a cursor or forges another line. */
+/** Redacts the bytes, then reads them as UTF-8 and escapes them. So no line can move a cursor or forge another line. */
 function show(line: RawLine, secrets: readonly Secret[]): string {
   let text = redactSaid(line.text.replace(/\r$/, ""), secrets);
   if (line.cut) {

@@ -1,18 +1,18 @@
-/** A child's standard output: its first line is for the launcher, every further one is copied on. */
+/** A child's standard output: the launcher takes the first line, and every further line is copied on. */
 
 import { parseJsonObject } from "../json.ts";
 import { partialSecret, redactSaid } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
 
-/** A longer first line does not count as one, in bytes. */
+/** The longest first line, in bytes. A longer one does not count. */
 const MAX_FIRST_LINE = 256 * 1024;
-/** A further line is copied whole up to here, and in pieces beyond, in bytes. */
+/** The longest further line that is copied whole, in bytes. A longer one is copied in pieces. */
 const MAX_PENDING = 1024 * 1024;
 
 export type FirstLine =
   | { readonly kind: "line"; readonly text: string }
   | { readonly kind: "too-long" }
-  /** The pipe ended before a line feed, and what came before it is no whole line either: no JSON object. */
+  /** The pipe ended before a line feed, and what came before that is not a JSON object. */
   | { readonly kind: "none" };
 
 export interface StdoutRelay {
@@ -20,9 +20,11 @@ export interface StdoutRelay {
   /** The next bytes of the pipe. */
   write(chunk: Uint8Array): Promise<void>;
   end(): Promise<void>;
-  /** Copies every further line on, `secrets` redacted; until then they wait, and so does the child. */
+  /**
+   * Copies every further line on, with `secrets` redacted. Until this is called the lines wait, and so does the child.
+   */
   copy(secrets: readonly Secret[]): void;
-  /** Throws every further line away. */
+  /** Throws away every further line. */
   discard(): void;
 }
 
@@ -30,13 +32,13 @@ export function createStdoutRelay(write: (bytes: Uint8Array) => Promise<void>): 
   const { promise: firstLine, resolve: settleFirst } = Promise.withResolvers<FirstLine>();
   const { promise: chosen, resolve: choose } = Promise.withResolvers<readonly Secret[] | "discard">();
   let first: string | undefined = "";
-  // Latin-1: a character is a byte, so nothing is decoded on its way through.
+  // Latin-1: one character is one byte, so nothing is decoded on its way through.
   let pending = "";
 
   const pass = async (text: string, last: boolean) => {
     const secrets = await chosen;
     if (secrets === "discard") return;
-    // Only what is new is searched: a line that comes byte by byte costs no more than one that comes at once.
+    // Only new bytes are searched, so a line that comes byte by byte costs no more than one that comes at once.
     const end = text.lastIndexOf("\n");
     let whole = end < 0 ? 0 : pending.length + end + 1;
     pending += text;

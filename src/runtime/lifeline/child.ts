@@ -1,4 +1,4 @@
-/** The child's half of a spawner lifeline: it holds the read end and hears end of file when its spawner ends. */
+/** The child's half of a spawner lifeline. It holds the read end and sees end of file when its spawner ends. */
 
 import { fault, ok, type Result } from "../../result.ts";
 import { read } from "../../sys/content.ts";
@@ -10,27 +10,27 @@ import type { Environment } from "../contract/environment.ts";
 import type { StartRefusal } from "../start-refusal.ts";
 import { TERMINATED_STATUS, WAIT } from "./thread.ts";
 
-/** A teardown that still runs this long after the end of the spawner is cut short. */
+/** How long a teardown may run after the spawner's end before it is cut short. */
 export const TEARDOWN_MS = 20_000;
 
 /** The child's end of its lifeline. */
 export interface HeldLifeline {
-  /** Settles when the spawner's process has ended, at once where that was earlier. It never rejects. */
+  /** Settles when the spawner's process has ended, or at once if it already has. Never rejects. */
   readonly ended: Promise<void>;
   /**
-   * Ends this process with status 143 so many milliseconds after the end of its spawner, or from now where that was
-   * earlier: in a busy loop of the main thread too, and while it waits for a command. The last call counts.
+   * Ends this process with status 143 this many milliseconds after its spawner's end, or from now if the spawner has
+   * already ended. This works even if the main thread is in a busy loop or waits for a command. The last call counts.
    */
   readonly exitAfter: (ms: number) => void;
 }
 
 /**
- * Takes hold of the descriptor that `MURMUR_SPAWNER_LIFELINE` names; call it once, before anything is started.
+ * Takes over the descriptor that `MURMUR_SPAWNER_LIFELINE` names. Call it once, before anything is started.
  *
- * The descriptor becomes close-on-exec. The wait for its end does not keep the process alive.
+ * The descriptor becomes close-on-exec. Waiting for its end does not keep the process alive.
  *
- * @returns `undefined` where the variable is absent or blank; `E-RUN-020` where it names anything but an open pipe's
- *   read end numbered 3 or above
+ * @returns `undefined` if the variable is absent or blank; `E-RUN-020` if it names anything but an open pipe's read end
+ *   numbered 3 or above
  */
 export function holdLifeline(environment: Environment): Result<HeldLifeline | undefined, StartRefusal> {
   const text = environment.MURMUR_SPAWNER_LIFELINE?.trim() ?? "";
@@ -66,7 +66,7 @@ function whyNoReadEnd(descriptor: number): string | undefined {
   return isReadOnly(descriptor) ? undefined : "is not the read end of its pipe";
 }
 
-/** Without a thread, the main one looks at the descriptor this often, in milliseconds. */
+/** How often the main thread checks the descriptor if there is no thread, in milliseconds. */
 const LOOK_MS = 20;
 
 function hold(descriptor: Descriptor): HeldLifeline {
@@ -87,7 +87,7 @@ function hold(descriptor: Descriptor): HeldLifeline {
     exitAfter(ms) {
       Atomics.store(bound, 0, ms);
       Atomics.notify(bound, 0);
-      // The best that the main thread can do: a busy one outlives its spawner until it is done.
+      // The main thread can do no better: a busy one outlives its spawner until it is done.
       void ended.then(() => {
         if (!threaded)
           setTimeout(() => Atomics.load(bound, 0) === ms && process.exit(TERMINATED_STATUS), ms).unref();

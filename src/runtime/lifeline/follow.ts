@@ -6,26 +6,26 @@ import type { Session } from "../session/session.ts";
 import { type HeldLifeline, TEARDOWN_MS } from "./child.ts";
 import { TERMINATED_STATUS } from "./thread.ts";
 
-/** How long a script child may take to give its slot at the daemon back before it exits. */
+/** How long a script child may take to give its slot back to the daemon before it exits. */
 const RETIRE_MS = 250;
-/** From the end of its spawner a script child has this long, whatever its main thread does. */
+/** How long a script child may live after its spawner's end, whatever its main thread does. */
 const SCRIPT_MS = 1_000;
 
 /** What asks a process to end: a first SIGTERM or SIGINT, or the end of its spawner. */
 export type EndedBy = "signal" | "spawner";
 
-/** A script child retires and exits at once; an agent child winds down as a first SIGTERM winds it down. */
+/** A script child retires and exits at once. An agent child winds down as it would after a first SIGTERM. */
 export type Ending =
   | { readonly kind: "script" }
   | {
       readonly kind: "agent";
-      /** Appends `spawner_ended` to the trace. Not called where a wind-down had begun before. */
+      /** Appends `spawner_ended` to the trace. Not called if a wind-down had already begun. */
       readonly recordSpawnerEnded: () => void;
-      /** Cancels what is live, ends the session, and comes back with the exit status. Called once. */
+      /** Cancels what is running, ends the session, and returns the exit status. Called once. */
       readonly windDown: (by: EndedBy) => Promise<number>;
     };
 
-/** What ends: a session, or as much of one as there is. */
+/** What to end: a session, or whatever exists of one so far. */
 export interface Followed extends Partial<Pick<Session, "registration" | "directories" | "hurry">> {
   readonly lifeline: HeldLifeline | undefined;
   readonly clock: Clock;
@@ -46,11 +46,11 @@ export const thisProcess: Process = {
 };
 
 /**
- * Ends this process with its spawner, and with a first SIGTERM or SIGINT; a second signal ends it at once, as it would a
- * program that handles none. A script gives its slot at the daemon back before, where that takes no longer than 250 ms.
+ * Ends this process when its spawner ends, or on a first SIGTERM or SIGINT. A second signal ends it at once, as if the
+ * program handled no signals. A script first gives its slot back to the daemon, if that takes no longer than 250 ms.
  *
- * From the end of the spawner a script has 1 s and an agent 20, after which the process exits with status 143 though its
- * main thread be busy.
+ * After the spawner's end a script has 1 s and an agent 20 s. Then the process exits with status 143, even if its main
+ * thread is busy.
  */
 export function endWithSpawner(followed: Followed, ending: Ending, self: Process = thisProcess): void {
   const { lifeline, clock, hurry } = followed;
@@ -73,7 +73,7 @@ export function endWithSpawner(followed: Followed, ending: Ending, self: Process
   });
 }
 
-/** Its slot and its runtime directory are given back, as far as that goes in so short a time. */
+/** Gives its slot and its runtime directory back, as far as the short time allows. */
 function exitRetired({ registration, directories, clock }: Followed, self: Process): void {
   const exit = () => self.exit(TERMINATED_STATUS);
   const steps = [

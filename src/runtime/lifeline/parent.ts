@@ -1,4 +1,4 @@
-/** The parent's half of a spawner lifeline: a pipe whose write end lives exactly as long as the parent wants the child. */
+/** The parent's half of a spawner lifeline: a pipe whose write end stays open for as long as the child should live. */
 
 import { ok } from "../../result.ts";
 import { close } from "../../sys/descriptors.ts";
@@ -6,20 +6,21 @@ import type { Posix } from "../../sys/errors.ts";
 import { openPipe } from "../../sys/pipe.ts";
 
 export interface ParentLifeline {
-  /** For the child: to be handed on as one of its descriptors. */
+  /** For the child: hand it on as one of its descriptors. */
   readonly readEnd: number;
   /**
-   * The child has it: this process's copy of the read end is closed, so that the child alone hears the end. The write end
-   * is closed once the child is gone; one that nothing ends keeps its lifeline, so that it ends with this process.
+   * Call it when the child has the read end. It closes this process's copy, so that only the child sees the end of
+   * file. The write end is closed once the child is gone. A child that nothing can end keeps its lifeline, so that it
+   * ends with this process.
    */
   handedOver(gone: Promise<void>): void;
-  /** Closes both ends, unless a child has it. */
+  /** Closes both ends, unless a child has the lifeline. */
   close(): void;
 }
 
 /**
- * A lifeline for one child. Its write end is never written to: the kernel closes it when this process ends by any
- * means, and the child reads end of file.
+ * Makes a lifeline for one child. Nothing is ever written to it. However this process ends, the kernel closes the write
+ * end, and the child reads end of file.
  */
 export function openLifeline(): Posix<ParentLifeline> {
   const pipe = openPipe();
@@ -43,7 +44,7 @@ export function openLifeline(): Posix<ParentLifeline> {
   });
 }
 
-/** A number closed twice may by then be another descriptor. */
+/** Each number is closed once only: by the second time it could belong to another descriptor. */
 function once(act: () => void): () => void {
   let done = false;
   return () => {

@@ -1,13 +1,13 @@
 import { BIND_EXIT } from "../../sys/exit.ts";
 
 /**
- * The thread that waits for the end of a spawner, as a text, so that it is there in a compiled program too without being
- * named as one of its entry points. A read pending on the main thread would keep the process alive, and a main thread that
- * computes, or waits for a command, would not hear of its end.
+ * The thread that waits for a spawner to end. It is kept as a text, so that a compiled program has it too without
+ * naming it as an entry point. A pending read on the main thread would keep the process alive, and a main thread that
+ * computes or waits for a command would not notice the end.
  *
- * Bytes are thrown away: whatever writes them is not the end. Any error but EINTR is. Once the bound is over the process is
- * ended from here, by the C library: `process.exit` would end the thread alone. The bound is 0 until it is set, and counts
- * from the end, or from when it was last changed where that is later.
+ * Bytes are thrown away, because only the end counts. Any error but EINTR counts as the end. After the bound this
+ * thread ends the process through the C library, because `process.exit` would end only the thread. The bound is 0 until
+ * it is set. It counts from the end, or from its last change if that is later.
  */
 export const WAIT = `${BIND_EXIT}
   const { readSync } = require("node:fs");
@@ -32,5 +32,5 @@ export const WAIT = `${BIND_EXIT}
   };
 `;
 
-/** The status of a program that SIGTERM ended, as a shell counts it. */
+/** The status that a shell reports for a program ended by SIGTERM. */
 export const TERMINATED_STATUS = 143;

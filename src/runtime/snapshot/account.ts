@@ -1,36 +1,36 @@
-/** What a copy is said to hold: the object that both sides of a delegation record (`workdir_snapshot`, `parent_workdir`). */
+/** The account of a copy: the object that both sides of a delegation record (`workdir_snapshot`, `parent_workdir`). */
 
-/** Why an entry is not in the copy. */
+/** Why an entry was not copied. */
 export type SkipReason = "fifo" | "socket" | "device" | "unreadable" | "runtime-owned";
 
 export interface SkippedEntry {
-  /** From the folder, with `/` between; bytes that are no UTF-8 as U+FFFD. */
+  /** The path from the folder, separated by `/`. Bytes that are not UTF-8 appear as U+FFFD. */
   readonly path: string;
   readonly reason: SkipReason;
 }
 
-/** Its JSON is at most 32 KiB, for it travels in an argument. */
+/** Its JSON is at most 32 KiB, because it is passed as an argument. */
 export interface WorkdirSnapshot {
-  /** The folder that was copied, absolute. */
+  /** The folder that was copied, as an absolute path. */
   readonly source: string;
   readonly files: number;
-  /** Without the destination itself. */
+  /** Does not count the destination itself. */
   readonly dirs: number;
-  /** All of them, also the re-pointed ones. */
+  /** All links, including the re-pointed ones. */
   readonly symlinks: number;
-  /** Those whose absolute target lies inside the folder, and now inside the copy. */
+  /** The links whose absolute target was inside the folder. They now point inside the copy. */
   readonly repointed_symlinks: number;
-  /** Of the files' contents. */
+  /** Bytes of file contents. */
   readonly bytes: number;
   readonly skipped_count: number;
-  /** The first 64 in the order of the walk, fewer where their paths are long. */
+  /** The first 64 in the order of the walk, or fewer if their paths are long. */
   readonly skipped: readonly SkippedEntry[];
 }
 
 export const SKIPPED_SAMPLES = 64;
 export const SNAPSHOT_JSON_BYTES = 32 * 1024;
 
-/** A copy's counts while it grows. */
+/** The counts of a copy in progress. */
 export interface Account {
   files: number;
   dirs: number;
@@ -46,10 +46,10 @@ export function openAccount(): Account {
 }
 
 const decoder = new TextDecoder();
-/** Longer than this, no path can be a sample: its own JSON would be the whole bound. */
+/** The longest path that can be a sample. The JSON of a longer one alone would fill the limit. */
 const SAMPLE_PATH_BYTES = SNAPSHOT_JSON_BYTES;
 
-/** Counts an entry that is not copied. `names`: from the folder down to it. */
+/** Counts an entry that is not copied. `names` is the path from the folder to the entry. */
 export function skip(account: Account, names: () => Uint8Array[], reason: SkipReason): void {
   account.skippedCount++;
   if (account.skipped.length >= SKIPPED_SAMPLES) return;
@@ -63,7 +63,7 @@ export function skip(account: Account, names: () => Uint8Array[], reason: SkipRe
   account.skipped.push({ path: parts.join("/"), reason });
 }
 
-/** The finished object, with as many samples as its bound has room for. */
+/** The finished object, with as many samples as fit. */
 export function closeAccount(account: Account, source: string): WorkdirSnapshot {
   const { files, dirs, symlinks, bytes } = account;
   const whole = (skipped: readonly SkippedEntry[]): WorkdirSnapshot => ({

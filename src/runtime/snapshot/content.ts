@@ -1,7 +1,7 @@
 /**
- * A file's content, copied by the quickest way that the two file systems offer: shared storage, a copy within the
- * kernel, else through memory. Holes stay holes. Never more is copied than the file held when it was opened, so that
- * one that grows has an end.
+ * Copies a file's content in the fastest way that the two file systems offer: shared storage, else a copy within the
+ * kernel, else through memory. Holes stay holes. At most as much is copied as the file held when it was opened, so
+ * copying a growing file ends.
  */
 
 import { fault, ok, type Result } from "../../result.ts";
@@ -13,28 +13,30 @@ import type { Name } from "../../sys/names.ts";
 import { openForReadingAt } from "../../sys/opening.ts";
 import { type Status, statusOf } from "../../sys/status.ts";
 
-/** Why a copy stopped: a fault at its source, a fault at its destination, or because it was aborted. */
+/** Why a copy stopped: a fault at its source, a fault at its destination, or an abort. */
 export type ContentFault =
   | { readonly side: "source" | "destination"; readonly errno: Errno }
   | { readonly side: "abort" };
 
-/** Told of bytes as they are copied; `false` gives the copy up. */
+/** Called with the number of bytes as they are copied. Returning `false` cancels the copy. */
 export type Advance = (bytes: number) => boolean;
 
-/** How the files of one file system can be copied to the destination's: what was refused once is not tried again. */
+/**
+ * How the files of one file system can be copied to the destination's. A way that was refused once is not tried again.
+ */
 export interface Means {
   clone: boolean;
   withinKernel: boolean;
 }
 
-/** Up to here one read and one write are quicker than asking the kernel to copy or share. */
+/** Up to this size one read and one write are faster than asking the kernel to copy or share. */
 const SMALL_BYTES = 64 * 1024;
-/** How much is copied between two looks at whether to go on: a few milliseconds' worth. */
+/** How much is copied between two checks whether to continue: a few milliseconds' worth. */
 const STRETCH_BYTES = 8 * 1024 * 1024;
 const WHILE_WRITTEN = 0o600;
 const buffer = new Uint8Array(new ArrayBuffer(256 * 1024));
 
-/** What a file system, or a sandbox around it, answers where it cannot do this between these two files. */
+/** The errors of a file system, or of a sandbox around it, that cannot do this between these two files. */
 const REFUSALS: readonly Errno[] = [
   "ENOSYS",
   "EXDEV",
@@ -47,8 +49,8 @@ const REFUSALS: readonly Errno[] = [
 ];
 
 /**
- * Copies the content of `from`, whose status is given, to the empty file `to`: the bytes that the copy holds, fewer
- * than the status says where the file has shrunk.
+ * Copies the content of `from`, whose status is given, to the empty file `to`. Returns the number of bytes copied,
+ * which is less than the status says if the file has shrunk.
  */
 export function copyContent(
   from: Descriptor,
@@ -70,8 +72,8 @@ export function copyContent(
 }
 
 /**
- * macOS: a new file that shares the storage of `from`, opened, with the size of `status`. A fault where that cannot be
- * had; then nothing of that name is left.
+ * macOS: makes a new file that shares the storage of `from`, and opens it, with the size of `status`. Returns a fault
+ * if that is not possible; then no file of that name is left.
  */
 export function cloneWhole(
   from: Descriptor,
@@ -83,7 +85,7 @@ export function cloneWhole(
   if (!means.clone || status.size <= SMALL_BYTES) return fault("ENOTSUP");
   const cloned = cloneFileAt(from, to, name);
   if (!cloned.ok) return cloned;
-  // The clone has the mode of its original, which may keep its own user out.
+  // The clone has the mode of the original, which may deny access to its own user.
   const readable = setModeAt(to, name, WHILE_WRITTEN);
   const opened = readable.ok ? openForReadingAt(to, name) : readable;
   const now = opened.ok ? statusOf(opened.value) : opened;
@@ -93,7 +95,7 @@ export function cloneWhole(
   return fault("ESTALE");
 }
 
-/** Sharing takes the file as it is now, which may be more than it was. */
+/** Sharing takes the file as it is now, which may have grown. */
 function clone(from: Descriptor, to: Descriptor, size: number): Posix<number> {
   const cloned = cloneContent(from, to);
   if (!cloned.ok) return cloned;
@@ -103,7 +105,7 @@ function clone(from: Descriptor, to: Descriptor, size: number): Posix<number> {
   return cut.ok ? ok(size) : cut;
 }
 
-/** Copies a file that has holes: its data alone. */
+/** Copies only the data of a file that has holes. */
 function copyData(
   from: Descriptor,
   to: Descriptor,
@@ -115,7 +117,7 @@ function copyData(
     const data = seek(from, at, "data");
     if (!data.ok && data.fault === "ENXIO") break;
     const hole = data.ok ? seek(from, data.value, "hole") : data;
-    // The file system does not tell, or the file shrank between the two questions.
+    // The file system does not say, or the file shrank between the two calls.
     const start = data.ok && hole.ok ? data.value : at;
     const end = data.ok && hole.ok ? Math.min(hole.value, size) : size;
     if (start >= end) break;
@@ -135,7 +137,7 @@ function copyData(
   return set.ok ? ok(length) : fault({ side: "destination", errno: set.fault });
 }
 
-/** Copies `length` bytes, or up to the end of the file, from position to position. */
+/** Copies `length` bytes, or up to the end of the file, from the current position of each file. */
 function copyStretch(
   from: Descriptor,
   to: Descriptor,
@@ -147,7 +149,7 @@ function copyStretch(
   while (left > 0 && means.withinKernel) {
     const copied = copyRange(from, to, Math.min(left, STRETCH_BYTES));
     if (!copied.ok && REFUSALS.includes(copied.fault)) means.withinKernel = false;
-    // Some file systems copy nothing and call it the end, and an error does not say which side it is of: reading tells.
+    // Some file systems copy nothing and report the end, and an error does not say which side failed. Reading tells.
     if (!copied.ok || copied.value === 0) break;
     left -= copied.value;
     if (!advance(copied.value)) return fault({ side: "abort" });

@@ -1,9 +1,9 @@
 /**
- * The copy of a folder's tree (API page, "Workdir snapshot").
+ * Copies a folder's tree (API page, "Workdir snapshot").
  *
- * Both trees are walked by descriptor and every entry is opened without following a link, then looked at: what a name
- * was when it was listed decides only how it is opened. So the copy stays inside the two folders, and never waits,
- * while other processes rewrite either.
+ * Both trees are walked by descriptor. Every entry is opened without following a link, and only then inspected: what
+ * the listing said about it only decides how it is opened. So the copy stays inside the two folders and never waits,
+ * even if other processes change either folder meanwhile.
  */
 
 import { ok, type Result } from "../../result.ts";
@@ -30,7 +30,9 @@ import {
 } from "./copying.ts";
 import { repoint } from "./links.ts";
 
-/** A directory that is being copied; the folder itself has no name in it, and keeps what the copy has. */
+/**
+ * A directory that is being copied. The top folder has no name here, and the copy's own mode and time are left alone.
+ */
 interface Level {
   readonly directory: { readonly name: Name; readonly status: Status } | undefined;
   readonly entries: readonly Entry[];
@@ -41,7 +43,7 @@ type Step = Result<void, CopyFault>;
 const DONE: Step = ok(undefined);
 const WHILE_FILLED = 0o700;
 
-/** Copies all that `task.from` holds. What was copied before a fault stays where it is. */
+/** Copies everything in `task.from`. What was copied before a fault stays there. */
 export function copyTree(task: CopyTask, watch: Watch): Result<Account, CopyFault> {
   const copy: Copy = {
     task,
@@ -80,7 +82,7 @@ function copyAll(copy: Copy): Step {
   return DONE;
 }
 
-/** A directory's mode and time come last: filling it changes the one and may be forbidden by the other. */
+/** A directory's mode and time are set last. Filling it changes the time, and its mode may forbid filling it. */
 function finishDirectory(copy: Copy, status: Status): Step {
   const directory = copy.destination.directory();
   if (directory === undefined) return failed(copy, "finished", [], "ESTALE");
@@ -91,7 +93,7 @@ function finishDirectory(copy: Copy, status: Status): Step {
   return DONE;
 }
 
-/** One entry; a directory is made, entered, and given back to be filled. */
+/** Copies one entry. A directory is made, opened, and returned to be filled. */
 function copyEntry(copy: Copy, entry: Entry, atTop: boolean): Result<Level | undefined, CopyFault> {
   const { name } = entry;
   if (atTop && copy.task.ownedNames.some((owned) => Buffer.from(owned).equals(name))) {
@@ -169,7 +171,7 @@ function copyLink(copy: Copy, from: Descriptor, to: Descriptor, name: Name): Res
   let moved: Uint8Array | undefined;
   for (const path of fromPaths) moved ??= repoint(target.value, path, toPath);
   const made = makeLinkAt(moved ?? target.value, to, name);
-  // Pointed into the copy, a target can become too long. The parent's own place must not be used instead.
+  // Pointed into the copy, a target can become too long. The link must not point to the parent's folder instead.
   if (!made.ok && moved && made.fault === "ENAMETOOLONG") return skipped(copy, name, "unreadable");
   if (!made.ok) return failed(copy, "made", [name], made.fault);
   copy.account.symlinks++;

@@ -1,4 +1,4 @@
-/** One copy of a folder while it is made: what it is to do, where it stands, and how an entry is left out. */
+/** One copy of a folder in progress: its task, how far it is, and how an entry is skipped. */
 
 import { fault, ok, type Result } from "../../result.ts";
 import { setMode, setModified } from "../../sys/attributes.ts";
@@ -12,29 +12,29 @@ import type { Means } from "./content.ts";
 
 export interface CopyTask {
   readonly from: Descriptor;
-  /** Empty; its own mode and time are left as they are. */
+  /** The destination, which is empty. Its own mode and time are left as they are. */
   readonly to: Descriptor;
-  /** The paths that name the folder, and the one that names the copy: what links are re-pointed by. */
+  /** The paths that name the folder, and the one that names the copy. Links are re-pointed by them. */
   readonly fromPaths: readonly Uint8Array[];
   readonly toPath: Uint8Array;
-  /** Bytes of content at most. */
+  /** The most bytes of content to copy. */
   readonly ceiling: number;
-  /** Directories that are not copied, by identity, wherever they lie. */
+  /** Directories that are not copied, by identity, wherever they are. */
   readonly ownedDirectories: ReadonlySet<string>;
-  /** Names that are not copied at the top level, as texts. */
+  /** Names that are not copied at the top level, as text. */
   readonly ownedNames: readonly string[];
 }
 
-/** Why a copy was not finished. */
+/** Why a copy was not completed. */
 export type CopyFault =
   | { readonly kind: "ceiling" }
   | { readonly kind: "aborted" }
-  /** What could not be done, as a participle, to which entry, and the error. */
+  /** What failed, as a participle, for which entry, and the error. */
   | { readonly kind: "failed"; readonly doing: Doing; readonly path: string; readonly errno: Errno };
 
 export type Doing = "opened" | "listed" | "made" | "written" | "filled" | "finished" | "removed";
 
-/** Told at every step how far the copy is; `false` gives it up. */
+/** Called at every step with the progress. Returning `false` cancels the copy. */
 export type Watch = (account: Account, bytesUnderWay: number) => boolean;
 
 export interface Copy {
@@ -48,11 +48,11 @@ export interface Copy {
 
 export const ABORTED: Result<never, CopyFault> = fault({ kind: "aborted" });
 
-/** The permission bits that are copied: no setuid, no setgid, no sticky bit. */
+/** The permission bits that are copied: no setuid, setgid or sticky bit. */
 const RWX = 0o777;
-/** Of a path that a fault names. */
+/** How many characters of a path a fault quotes. */
 const QUOTED_PATH = 1024;
-/** These say something of this process or machine, not of the entry. */
+/** These errors say something about this process or machine, not about the entry. */
 const NO_FAULT_OF_ENTRY: readonly Errno[] = ["EMFILE", "ENFILE", "ENOMEM"];
 
 export function finish(descriptor: Descriptor, status: Status): Posix<void> {
@@ -69,7 +69,7 @@ export function skipped(copy: Copy, name: Name, reason: SkipReason): Result<unde
   return ok(undefined);
 }
 
-/** An entry that cannot be opened or read, has vanished, or is another by now. */
+/** Skips an entry that cannot be opened or read, has vanished, or has been replaced by another. */
 export function unreadable(copy: Copy, name: Name, errno: Errno): Result<undefined, CopyFault> {
   if (NO_FAULT_OF_ENTRY.includes(errno)) return failed(copy, "opened", [name], errno);
   return skipped(copy, name, "unreadable");

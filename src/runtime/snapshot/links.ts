@@ -3,11 +3,11 @@
 const SLASH = 0x2f;
 
 /**
- * The target of a link in the copy: one that is an absolute path inside `folder` names the same place in `copy`; every
- * other is `undefined`, and stays as it is.
+ * The target of a link in the copy. An absolute path inside `folder` becomes the same place in `copy`. For any other
+ * target this is `undefined`, and the link stays as it is.
  *
- * It is a matter of the text: nothing is looked up, so nothing is followed. `.` and doubled slashes count as nothing,
- * `..` as a step up; what follows the folder is kept as it was written.
+ * Only the text is used. Nothing is looked up, so nothing is followed. `.` and doubled slashes are ignored, and `..` is
+ * a step up. The part after the folder is kept as it was written.
  */
 export function repoint(target: Uint8Array, folder: Uint8Array, copy: Uint8Array): Uint8Array | undefined {
   if (target[0] !== SLASH) return undefined;
@@ -22,7 +22,7 @@ export function repoint(target: Uint8Array, folder: Uint8Array, copy: Uint8Array
   );
 }
 
-/** How many of a path's steps lead to the root for the last time, where none after that leads out of it again. */
+/** How many of a path's steps are needed to reach the root for the last time, if no later step leaves it again. */
 function stepsInto(steps: readonly Buffer[], root: readonly Buffer[]): number | undefined {
   const at: Buffer[] = [];
   let inside: number | undefined = root.length === 0 ? 0 : undefined;

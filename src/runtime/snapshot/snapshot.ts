@@ -1,4 +1,4 @@
-/** The workdir snapshot: a copy of a parent's work folder in its child's (API page, "Workdir snapshot"). */
+/** The workdir snapshot: a copy of the parent's work folder in its child's (API page, "Workdir snapshot"). */
 
 import { fault, ok, type Result } from "../../result.ts";
 import type { Descriptor } from "../../sys/descriptors.ts";
@@ -13,41 +13,46 @@ import THREAD from "./thread.bundle.txt" with { type: "text" };
 import type { SnapshotProgress, ThreadOrder, ThreadReport } from "./thread.ts";
 
 export interface SnapshotRequest {
-  /** The parent's work folder, its path resolved. */
+  /** The parent's work folder, as a resolved path. */
   readonly source: HeldDirectory;
-  /** The same folder as its user named it, absolute, where that is another path: links go by it too. */
+  /**
+   * The same folder as its user named it, as an absolute path, if that differs. Links that use it are re-pointed too.
+   */
   readonly sourceAlias?: string;
-  /** The child's work folder: empty. */
+  /** The child's work folder, which is empty. */
   readonly destination: HeldDirectory;
   /** The child's `capabilities.resources.workdir_max_bytes`. */
   readonly ceilingBytes: number;
-  /** Directories of the parent's runtime: its runtime and its records directory. */
+  /** Directories of the parent's runtime, which are not copied: its runtime and its records directory. */
   readonly runtimeOwned: readonly HeldDirectory[];
-  /** Called now and then while the copy grows, and once when it is complete. */
+  /** Called now and then during the copy, and once when it is complete. */
   readonly onProgress?: (progress: SnapshotProgress) => void;
-  /** Aborted: the copy is given up. */
+  /** Cancels the copy when it aborts. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Why there is no copy; `broken` is a fault of this library, `no-thread` of a host that lets no further thread be. */
+/**
+ * Why there is no copy. `broken` is a bug in this library; `no-thread` means that the host allows no further thread.
+ */
 type Cause = CopyFault | { readonly kind: "broken" | "no-thread"; readonly message: string };
 
 export interface SnapshotFault {
   readonly kind: Cause["kind"];
-  /** A phrase that follows a mention of the child, and says what to change. */
+  /** A phrase that follows a mention of the child and says what to change. */
   readonly message: string;
 }
 
-/** What the runtime itself writes at the top of a work folder. */
+/** What the runtime itself writes at the top level of a work folder. */
 const OWNED_NAMES = ["peer-in", "out"];
 
 /**
- * Copies a work folder. The work is done in a thread of its own: it neither takes the event loop's time nor makes it
- * wait for a disk. The counts are of what was copied; a folder that changes meanwhile is copied as it is met.
+ * Copies a work folder. This runs in a separate thread, so that it does not use the event loop's time or make it wait
+ * for a disk. The counts are of what was copied. If the folder changes meanwhile, each entry is copied as it is when
+ * reached.
  *
- * After any fault the destination is empty again; it is the caller's to remove. `ceiling`: the folder holds more than
- * the child may. `aborted`: by the signal. `failed`: the disk is full, or any other error but an entry that cannot be
- * read: such an entry is skipped and counted.
+ * After any fault the destination is empty again, and the caller removes it. `ceiling`: the folder holds more than the
+ * child may have. `aborted`: by the signal. `failed`: the disk is full, or another error. An entry that cannot be read
+ * is no failure: it is skipped and counted.
  */
 export async function snapshotWorkdir(
   request: SnapshotRequest,
@@ -74,7 +79,7 @@ function unopened(request: SnapshotRequest, errno: Errno): Result<never, Snapsho
   return fault(describeFault(request, { kind: "failed", doing: "opened", path: "", errno }));
 }
 
-/** The descriptors are this copy's own: whoever asked may let go of theirs meanwhile. */
+/** The copy has descriptors of its own, because the caller may close theirs meanwhile. */
 async function copyBetween(
   request: SnapshotRequest,
   from: Descriptor,
@@ -98,7 +103,7 @@ async function copyBetween(
   return report.kind === "copied" ? ok(report.snapshot) : fault(describeFault(request, report.fault));
 }
 
-/** By identity, not by name: a name may be spelt differently, or name something else by the time the walk gets there. */
+/** By identity, not by name: a name may be spelt differently, or name something else by the time it is reached. */
 function ownedDirectories({ source, destination, runtimeOwned }: SnapshotRequest): Posix<Set<string>> {
   const owned = new Set<string>();
   for (const { descriptor } of [destination, ...runtimeOwned]) {
@@ -134,14 +139,14 @@ function runThread({ signal, onProgress }: SnapshotRequest, order: ThreadOrder):
     if (data.kind === "progress") onProgress?.(data.progress);
     else resolve(data);
   };
-  // A thread that could not be started, or a mistake in what it runs.
+  // The thread could not be started, or its code has a bug.
   thread.onerror = ({ message }) => resolve({ kind: "fault", fault: { kind: "broken", message } });
   signal?.addEventListener("abort", abort, { once: true });
   thread.postMessage(order);
   return promise.finally(async () => {
     signal?.removeEventListener("abort", abort);
     URL.revokeObjectURL(script);
-    // The thread holds descriptors of its own until it is gone.
+    // The thread has its own descriptors until it has ended.
     const gone = new Promise((resolve) => thread.addEventListener("close", resolve, { once: true }));
     thread.terminate();
     await gone;

@@ -1,9 +1,8 @@
 /**
- * The thread that copies. Its calls block, for a disk's time where one is slow, so that they must not be made where
- * requests are served.
+ * The thread that copies. Its calls block as long as the disk does, so they must not run where requests are served.
  *
- * It runs from a text (`thread.bundle.txt`, written by `scripts/snapshot-thread.ts`): a compiled program holds no
- * module that a thread could be started from unless its author names it as an entry point.
+ * It runs from a text (`thread.bundle.txt`, written by `scripts/snapshot-thread.ts`). A compiled program has no module
+ * to start a thread from, unless its author names one as an entry point.
  */
 
 import type { Descriptor } from "../../sys/descriptors.ts";
@@ -17,26 +16,26 @@ export interface ThreadOrder {
   readonly task: CopyTask;
   /** The folder, as the account names it. */
   readonly source: string;
-  /** One 32-bit number: anything but 0 gives the copy up. */
+  /** One 32-bit number. Anything but 0 cancels the copy. */
   readonly abort: SharedArrayBuffer;
 }
 
-/** How far a copy is. */
+/** The progress of a copy. */
 export interface SnapshotProgress {
   readonly files: number;
   readonly dirs: number;
   readonly symlinks: number;
-  /** Of contents, also of the file under way. */
+  /** Bytes of contents, including those of the file in progress. */
   readonly bytes: number;
 }
 
-/** What it answers: any number of the first, then one of the others. */
+/** What the thread answers: any number of the first, then one of the others. */
 export type ThreadReport =
   | { readonly kind: "progress"; readonly progress: SnapshotProgress }
   | { readonly kind: "copied"; readonly snapshot: WorkdirSnapshot }
   | { readonly kind: "fault"; readonly fault: CopyFault };
 
-/** At most this often is the progress told. */
+/** The shortest time between two progress reports. */
 const PROGRESS_MS = 100;
 
 declare const self: Worker;
@@ -66,7 +65,7 @@ function run({ task, source, abort }: ThreadOrder): ThreadReport {
   return { kind: "fault", fault: copied.fault };
 }
 
-/** An unfinished copy is removed here, in the thread, so that removing its folder later takes no time. */
+/** An unfinished copy is removed here, in the thread, so that removing its folder later is quick. */
 function takeAway(directory: Descriptor): void {
   const removal = emptyDirectory(directory);
   while (!removal.next().done);

@@ -1,4 +1,4 @@
-/** Files beneath a directory that is held by descriptor, to which whole lines are appended. */
+/** Appends whole lines to files below a directory that is held by descriptor. */
 
 import { fault, ok, type Result } from "../../result.ts";
 import { read, seek } from "../../sys/content.ts";
@@ -12,11 +12,11 @@ import { writeAll } from "./replaced-file.ts";
 const LINE_FEED = 0x0a;
 
 /**
- * Appends `line`, which ends in a line feed, to the file `name`, which is made where there is none. One write, as a
- * rule: whoever else appends to the file comes before or after it. Where the file ends in a torn line, as a full disk
- * leaves one, the new line begins on a line of its own.
+ * Appends `line`, which ends in a line feed, to the file `name`, and makes the file if there is none. This is usually
+ * one write, so lines of other writers come before or after it. If the file ends in an incomplete line, as after a full
+ * disk, the new line still starts on a line of its own.
  *
- * A link is not followed, and nothing but a regular file is written to. The fault is a phrase that says why.
+ * A link is not followed, and only a regular file is written to. The fault is a phrase that says why.
  */
 export function appendLine(directory: Descriptor, name: string, line: Uint8Array): Result<void, string> {
   const file = openForAppendingAt(directory, encodeName(name));

@@ -1,9 +1,10 @@
 /**
- * Going down a tree of any depth, and up again, by descriptor.
+ * Goes down a tree of any depth, and up again, by descriptor.
  *
- * A path is no way to name what lies deep: it can be too long, and any part of it may be swapped for a link meanwhile.
- * A descriptor for each level would run out, so only the deepest are held open. A level that was closed is found again
- * as the parent of the one below, or by names from the top, and is taken only if it is the very directory it was.
+ * A path cannot safely name a deep entry: it can be too long, and any part of it may be swapped for a link meanwhile. A
+ * descriptor for each level would use up all descriptors, so only the deepest levels are held open. A closed level is
+ * found again as the parent of the one below, or by names from the top, and is used only if it is the very same
+ * directory.
  */
 
 import { close, type Descriptor } from "../../sys/descriptors.ts";
@@ -11,7 +12,7 @@ import { encodeName, type Name } from "../../sys/names.ts";
 import { openDirectoryAt } from "../../sys/opening.ts";
 import { type Status, statusOf } from "../../sys/status.ts";
 
-/** Levels that are held open; each descent needs as many descriptors. */
+/** How many levels are held open. Each descent needs this many descriptors. */
 const OPEN_LEVELS = 48;
 
 interface Level {
@@ -20,27 +21,27 @@ interface Level {
   descriptor: Descriptor | undefined;
 }
 
-/** Same file whatever its name: device and inode. */
+/** Whether it is the same file, whatever its name: device and inode. */
 export function identityOf({ device, inode }: Pick<Status, "device" | "inode">): string {
   return `${device}:${inode}`;
 }
 
 export interface Descent {
-  /** The directory that the descent is in; `undefined` where it was moved away meanwhile. */
+  /** The directory that the descent is in. `undefined` if it was moved away meanwhile. */
   readonly directory: () => Descriptor | undefined;
-  /** Goes into a directory that was opened in the present one. The descent closes it. */
+  /** Enters a directory that was opened in the present one. The descent closes it. */
   readonly enter: (name: Name, opened: Descriptor, status: Status) => void;
   /** Goes up one level. */
   readonly leave: () => void;
   /** The names from the top to the present directory. */
   readonly names: () => Name[];
-  /** Closes what is still open, never the top. */
+  /** Closes what is still open, except the top. */
   readonly close: () => void;
 }
 
 const PARENT = encodeName("..");
 
-/** A descent from `top`, which stays the caller's to close. */
+/** A descent from `top`, which the caller must close. */
 export function createDescent(top: Descriptor): Descent {
   const levels: Level[] = [];
   const directory = () => (levels.length === 0 ? top : levels.at(-1)?.descriptor);

@@ -1,4 +1,4 @@
-/** Directories that are held: by a descriptor, which stays the same directory whatever happens to its name. */
+/** Directories held by a descriptor, which stays the same directory whatever happens to its name. */
 
 import { ok } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
@@ -6,17 +6,19 @@ import type { Posix } from "../../sys/errors.ts";
 import { encodeName } from "../../sys/names.ts";
 import { openDirectoryAt } from "../../sys/opening.ts";
 
-/** A directory that is held open: it stays the same one, whatever happens to its name. */
+/** A directory that is held open. It stays the same one, whatever happens to its name. */
 export interface HeldDirectory {
-  /** Absolute, as it was when the directory was opened; to be shown and handed on, never to be opened again. */
+  /** The absolute path when the directory was opened. Show it or pass it on, but never open it again. */
   readonly path: string;
-  /** Open for as long as the directory is held; then -1, which is no descriptor's number. */
+  /** Open for as long as the directory is held, then -1, which is never a descriptor's number. */
   readonly descriptor: Descriptor;
-  /** Lets it go; a second call does nothing. */
+  /** Closes it. A second call does nothing. */
   close(): void;
 }
 
-/** A number that was closed may by then be another's: it is closed once, and not given out afterwards. */
+/**
+ * After closing, the number may belong to another descriptor. So it is closed only once, and not returned afterwards.
+ */
 export function holdDirectory(path: string, descriptor: Descriptor): HeldDirectory {
   let held = true;
   return {
@@ -33,7 +35,7 @@ export function holdDirectory(path: string, descriptor: Descriptor): HeldDirecto
 
 const SELF = encodeName(".");
 
-/** The same directory, held once more. */
+/** The same directory, held a second time. */
 export function holdAgain({ path, descriptor }: HeldDirectory): Posix<HeldDirectory> {
   const opened = openDirectoryAt(descriptor, SELF);
   return opened.ok ? ok(holdDirectory(path, opened.value)) : opened;

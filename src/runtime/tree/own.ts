@@ -1,4 +1,4 @@
-/** Directories of this user alone, made and opened step by step beneath one that is held, no link followed. */
+/** Directories for this user alone, made and opened step by step below a held directory. No link is followed. */
 
 import { fault, ok, type Result } from "../../result.ts";
 import { setMode } from "../../sys/attributes.ts";
@@ -13,13 +13,13 @@ import { type HeldDirectory, holdDirectory } from "./held.ts";
 export const OWNER_ONLY = 0o700;
 const OTHERS = 0o077;
 
-/** What a step does where the entry is there already: `open` it, or `refuse` it. */
+/** What to do if the entry already exists: `open` it, or `refuse` it. */
 export type Existing = "open" | "refuse";
 
 /**
- * The directory `parent`/`name`, made where it is missing, and closed to everyone but its owner in any case.
+ * The directory `parent`/`name`. It is made if it is missing, and only its owner has access in either case.
  *
- * The fault is one sentence that names the entry: it is a link or a file, or the error of the system.
+ * The fault is one sentence that names the entry: it is a link or a file, or the system's error.
  */
 export function ownDirectory(
   parent: HeldDirectory,
@@ -39,7 +39,7 @@ export function ownDirectory(
   return fault(`${path} could not be closed to other users: ${describeError(closed.fault)}; make it yours`);
 }
 
-/** Of a path that is met on the way to one's own: which entry is in the way, and what to do about it. */
+/** Says which entry on the path is in the way, and what to do about it. */
 function describeUnopened(path: string, errno: Errno): string {
   if (errno === "ELOOP" || errno === "ENOTDIR") {
     return `${path} is a symbolic link or a file where a directory of the runtime belongs; move it away`;
@@ -47,7 +47,7 @@ function describeUnopened(path: string, errno: Errno): string {
   return `${path} could not be opened: ${describeError(errno)}`;
 }
 
-/** A directory that its user made with a generous umask, or by another program, holds what is theirs alone by now. */
+/** The directory may have been made with a permissive umask, or by another program. Now it holds private data. */
 function closeToOthers(directory: Descriptor): Result<void, Errno> {
   const status = statusOf(directory);
   if (!status.ok) return status;
@@ -56,7 +56,7 @@ function closeToOthers(directory: Descriptor): Result<void, Errno> {
   return closed ? ok(undefined) : setMode(directory, OWNER_ONLY);
 }
 
-/** `ownDirectory` for each of `names` in turn; returns the last one. `existing` applies to the last one only. */
+/** `ownDirectory` for each of `names` in turn. Returns the last one. `existing` applies to the last one only. */
 export function ownDirectories(
   parent: HeldDirectory,
   names: readonly string[],
@@ -78,7 +78,7 @@ export interface FailedStep {
   readonly errno: Errno;
 }
 
-/** A directory that is there already, reached step by step; the parent itself where there are no names. */
+/** A directory that already exists, reached step by step. If there are no names: the parent itself. */
 export function openDescendant(parent: Descriptor, names: readonly Name[]): Result<Descriptor, FailedStep> {
   let at = parent;
   for (const [step, name] of names.entries()) {

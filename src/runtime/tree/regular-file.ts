@@ -1,7 +1,7 @@
 /**
- * A regular file that somebody else may have left, beneath a directory that is held, read without trusting it: no link
- * is followed on the way, no FIFO is waited for, what is looked at is what was opened, and never more is read than the
- * reader asked for.
+ * Reads a regular file below a held directory without trusting whoever left it there. No link is followed on the way,
+ * and a FIFO is not waited for. The file is inspected after it was opened, and never more is read than the reader asked
+ * for.
  */
 
 import { read as readFile } from "node:fs";
@@ -19,10 +19,10 @@ import { openDescendant } from "./own.ts";
 
 const CHUNK_BYTES = 256 * 1024;
 
-/** Open for reading, at its beginning. */
+/** Open for reading, positioned at its beginning. */
 export interface RegularFile {
   readonly descriptor: Descriptor;
-  /** Bytes that it held when it was opened: whoever has it open too may write on. */
+  /** Its size in bytes when it was opened. Another process may still write to it. */
   readonly size: number;
   close(): void;
 }
@@ -30,7 +30,7 @@ export interface RegularFile {
 /** `not-regular`: a directory, a FIFO, a socket or a device. A link is `ELOOP`, or `ENOTDIR` on the way. */
 export type Unopened = Errno | "not-regular";
 
-/** @param names one entry's name each, the file's last */
+/** @param names the names of the entries on the way, the file's last */
 export function openRegularFile(
   directory: Descriptor,
   names: readonly string[],
@@ -52,7 +52,7 @@ export function openRegularFile(
   return status.ok ? fault("not-regular") : status;
 }
 
-/** The next at most `limit` bytes, at once: for what is small. Fewer only at the end of the file. */
+/** The next bytes, at most `limit`, read at once: for small files. Fewer only at the end of the file. */
 export function readAtOnce(file: RegularFile, limit: number): Posix<Uint8Array> {
   const bytes = new Uint8Array(limit);
   let length = 0;
@@ -65,10 +65,10 @@ export function readAtOnce(file: RegularFile, limit: number): Posix<Uint8Array> 
   return ok(bytes.subarray(0, length));
 }
 
-/** The runtime's own reading, which does not block the thread. */
+/** Bun's own read, which does not block the thread. */
 const readAsync = promisify(readFile);
 
-/** The next at most `limit` bytes, piece by piece, each the caller's to keep; a fault is the last. */
+/** The next bytes, at most `limit`, piece by piece. The caller may keep each piece. A fault comes last. */
 export async function* chunksOf(file: RegularFile, limit: number): AsyncGenerator<Posix<Uint8Array>> {
   for (let rest = limit; rest > 0; ) {
     const chunk = new Uint8Array(Math.min(CHUNK_BYTES, rest));

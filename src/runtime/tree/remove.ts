@@ -1,7 +1,7 @@
 /**
- * Taking away a tree: by descriptor, so that no link leads out of it, and whatever its directories' modes.
+ * Removes a tree by descriptor, so that no link leads out of it, whatever the modes of its directories.
  *
- * The work is a generator that yields after each entry: a thread runs it to its end, the main one in slices.
+ * The work is a generator that yields after each entry. A thread runs it to its end; the main thread runs it in slices.
  */
 
 import { fault, ok } from "../../result.ts";
@@ -15,16 +15,16 @@ import { openDirectoryAt } from "../../sys/opening.ts";
 import { type Status, statusOf } from "../../sys/status.ts";
 import { createDescent, type Descent } from "./descent.ts";
 
-/** A step of a removal; the generator's return says whether all is gone. */
+/** A step of a removal. The generator returns whether everything is gone. */
 export type Removal = Generator<void, Posix<void>>;
 
 const OWNER_ALL = 0o700;
-/** The errors of an entry that is not a directory, or has gone. */
+/** The errors for an entry that is not a directory, or is gone. */
 const NO_DIRECTORY: readonly Errno[] = ["ENOTDIR", "ELOOP", "ENOENT"];
 /** A directory on the way was moved out of the tree. */
 const MOVED: Posix<never> = fault("ESTALE");
 
-/** Removes an entry and, if it is a directory, everything in it. A missing entry is no error. */
+/** Removes an entry and, if it is a directory, everything in it. A missing entry is not an error. */
 export function* removeTree(parent: Descriptor, name: Name): Removal {
   const directory = openWhateverItsMode(parent, name);
   if (!directory.ok) {
@@ -38,7 +38,7 @@ export function* removeTree(parent: Descriptor, name: Name): Removal {
   }
 }
 
-/** Takes away everything in a directory, which stays. */
+/** Removes everything in a directory, but not the directory. */
 export function* emptyDirectory(top: Descriptor): Removal {
   const first = prepare(top);
   if (!first.ok) return first;
@@ -55,7 +55,7 @@ interface Prepared {
   readonly entries: Entry[];
 }
 
-/** Lists a directory that is to be emptied, and lets its user change it. */
+/** Lists a directory that will be emptied, and makes it writable for its user. */
 function prepare(directory: Descriptor): Posix<Prepared> {
   const status = statusOf(directory);
   if (!status.ok) return status;
@@ -89,13 +89,13 @@ function* emptyFrom(entries: Entry[], descent: Descent): Removal {
   }
 }
 
-/** The entries of a directory that was gone into; nothing where the entry is away. */
+/** Removes an entry, or enters it if it is a directory and returns its entries. `undefined`: nothing was entered. */
 function removeOrEnter(descent: Descent, { name, kind }: Entry): Posix<Entry[] | undefined> {
   const directory = descent.directory();
   if (directory === undefined) return MOVED;
   if (kind !== "directory" && kind !== "unknown") {
     const removed = removeAt(directory, name);
-    // Otherwise it was swapped for a directory since it was listed: Linux says the first, macOS the second.
+    // Otherwise it became a directory after it was listed. Linux reports the first error, macOS the second.
     if (removed.ok || (removed.fault !== "EISDIR" && removed.fault !== "EPERM")) return nothing(removed);
   }
   const opened = openWhateverItsMode(directory, name);
@@ -109,7 +109,7 @@ function removeOrEnter(descent: Descent, { name, kind }: Entry): Posix<Entry[] |
   return ok(prepared.value.entries);
 }
 
-/** A directory whose mode keeps its own user from reading it is given one that does not. */
+/** If a directory's mode keeps its own user from reading it, this changes the mode. */
 function openWhateverItsMode(parent: Descriptor, name: Name): Posix<Descriptor> {
   const opened = openDirectoryAt(parent, name);
   if (opened.ok || opened.fault !== "EACCES") return opened;

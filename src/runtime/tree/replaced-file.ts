@@ -1,4 +1,4 @@
-/** Files beneath a directory that is held by descriptor, replaced whole. */
+/** Replaces whole files below a directory that is held by descriptor. */
 
 import { randomBytes } from "node:crypto";
 import { ok } from "../../result.ts";
@@ -20,8 +20,8 @@ export function writeAll(descriptor: Descriptor, bytes: Uint8Array): Posix<void>
 }
 
 /**
- * Makes `name` hold what `fill` writes, at once: a reader sees the old file or the new one. Whatever had that name, a
- * link too, is replaced and not followed; a directory is `EISDIR`.
+ * Makes `name` hold what `fill` writes, in one step: a reader sees the old file or the new one. Whatever had that name
+ * is replaced, even a link, which is not followed. A directory is `EISDIR`.
  */
 export async function replaceFile(
   directory: Descriptor,
@@ -42,7 +42,7 @@ export async function replaceFile(
   }
 }
 
-/** A directory of that name, made owner-only where there is none; a link in its place is refused. */
+/** A directory of that name. If there is none, it is made for its owner only. A link in its place is refused. */
 export function ensureDirectoryAt(directory: Descriptor, name: string): Posix<Descriptor> {
   const made = makeDirectoryAt(directory, encodeName(name), 0o700);
   if (!made.ok && made.fault !== "EEXIST") return made;
