@@ -53,7 +53,7 @@ const info = (reason: string, metadata: object) => [
   { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain: "murmur.nexus", metadata },
 ];
 
-describe("a completion is answered ahead of everything else", () => {
+describe("a completion is answered before everything else", () => {
   test.each([["dlg_awaited"], ["dlg_received"]])("%s: received", async (id) => {
     expect(await post(completion(id))).toEqual({
       status: 200,
@@ -61,7 +61,7 @@ describe("a completion is answered ahead of everything else", () => {
     });
   });
 
-  test("its task is told each time, and of no other", async () => {
+  test("and its own task, but no other, is told each time", async () => {
     arrived = 0;
     await post(completion("dlg_awaited"));
     await post(completion("dlg_awaited"));
@@ -69,7 +69,7 @@ describe("a completion is answered ahead of everything else", () => {
     expect(arrived).toBe(2);
   });
 
-  test("to another session: misaddressed, whatever else is wrong with it", async () => {
+  test("as misaddressed if it names another session, whatever else is wrong with it", async () => {
     const error = {
       code: -31001,
       message: "completion is addressed to session ses_before, which is not the session running here",
@@ -87,7 +87,7 @@ describe("a completion is answered ahead of everything else", () => {
     });
   });
 
-  test("another method is none of the door's", async () => {
+  test("a request with another method is not handled by the door", async () => {
     for (const body of [{ ...request, method: "GetTask" }, {}, "not json", "x".repeat(100_000)]) {
       expect((await post(completion(undefined), body)).body).toMatchObject({ error: { code: -32601 } });
     }
@@ -119,8 +119,8 @@ describe("a completion is answered ahead of everything else", () => {
   });
 });
 
-describe("what is no completion goes on", () => {
-  test("to the door's own checks, whatever delegation headers it carries", async () => {
+describe("a request that is no completion goes on", () => {
+  test("to the door's own checks, whatever delegation headers it has", async () => {
     const { "x-murmur-task-origin": _, ...others } = completion("dlg_awaited");
     expect(await post(others)).toEqual({ status: 401, body: "no token" });
     expect(await post({ ...others, authorization: "Bearer right" })).toEqual({
@@ -130,7 +130,7 @@ describe("what is no completion goes on", () => {
   });
 });
 
-test("two doors on one application do not take each other's place", async () => {
+test("two doors on one application do not replace each other", async () => {
   const other = createCompletionDoor("ses_there");
   const both = new Elysia().use(completionPlugin(other)).use(completionPlugin(door));
   const response = await both.handle(
