@@ -91,31 +91,37 @@ test.skipIf(!tracing)(
   },
 );
 
-test.skipIf(!tracing)("the answer of a child that has reported is kept, even if SIGKILL does not end the child", async () => {
-  const { clock, task } = host().clocked();
-  const answer = { kind: "file", text: "an answer" } as const;
-  const child = await started(task, misdeed({ result: answer, record: { delivered: true }, lastly: "stay" }));
-  const record = join(recordsOf(host().world.home, child), "completion.json");
-  await until("it has reported", () => existsSync(record));
-  const [pid] = processesOf(child.child_workdir);
-  const tracer = await trace(pid ?? 0);
-  expect(tracer.held).toBe(true);
-  const left = readFileSync(record, "utf8");
-  host().door.receive({
-    addressedSession: host().session.id,
-    method: "SendMessage",
-    delegationId: child.delegation_id,
-  });
-  const settling = continued(task);
-  await clock.advance(WATCH_MS + 30_000);
-  expect(blocksOf((await settling).text)).toMatchObject([
-    { status: "ok", body: expect.stringContaining("\nresult:\nan answer") },
-  ]);
-  await tracer.end();
-  await until("every timer is gone", () => clock.waiting() === 0);
-  expect(readFileSync(record, "utf8")).toBe(left);
-  const closed = host()
-    .trace()
-    .filter(({ event }) => event === "delegation");
-  expect(closed).toMatchObject([{ delegation_id: child.delegation_id, outcome: "ok", reason: null }]);
-});
+test.skipIf(!tracing)(
+  "the answer of a child that has reported is kept, even if SIGKILL does not end the child",
+  async () => {
+    const { clock, task } = host().clocked();
+    const answer = { kind: "file", text: "an answer" } as const;
+    const child = await started(
+      task,
+      misdeed({ result: answer, record: { delivered: true }, lastly: "stay" }),
+    );
+    const record = join(recordsOf(host().world.home, child), "completion.json");
+    await until("it has reported", () => existsSync(record));
+    const [pid] = processesOf(child.child_workdir);
+    const tracer = await trace(pid ?? 0);
+    expect(tracer.held).toBe(true);
+    const left = readFileSync(record, "utf8");
+    host().door.receive({
+      addressedSession: host().session.id,
+      method: "SendMessage",
+      delegationId: child.delegation_id,
+    });
+    const settling = continued(task);
+    await clock.advance(WATCH_MS + 30_000);
+    expect(blocksOf((await settling).text)).toMatchObject([
+      { status: "ok", body: expect.stringContaining("\nresult:\nan answer") },
+    ]);
+    await tracer.end();
+    await until("every timer is gone", () => clock.waiting() === 0);
+    expect(readFileSync(record, "utf8")).toBe(left);
+    const closed = host()
+      .trace()
+      .filter(({ event }) => event === "delegation");
+    expect(closed).toMatchObject([{ delegation_id: child.delegation_id, outcome: "ok", reason: null }]);
+  },
+);

@@ -251,24 +251,27 @@ describe("while its child", () => {
     return { clock, session: { ...host().session, environment, clock } };
   }
 
-  test.each(["call", "step"])("does not answer the request with its task, a %s waits for nothing", async (kind) => {
-    const before = await standing();
-    const held = await rawServer(() => {});
-    const { clock, session } = onManualClock(held.port, []);
-    const giveUp = new AbortController();
-    const task = host().task({ session });
-    const step = { ...coordinates("local/worker"), task: "x", contextId: "ctx_1", signal: giveUp.signal };
-    const running = kind === "call" ? task.call(call) : runCapsuleStep(session, step);
-    await until("its task is on the way", () => held.received().includes("SendMessage"));
-    giveUp.abort();
-    if (kind === "call") await task.cancel();
-    expect(await running).toMatchObject({ kind: kind === "call" ? "failed" : "canceled" });
-    await held.close();
-    const { start, record } = await closedOnce(before);
-    expect(start).toBeDefined();
-    expect(record).toMatchObject({ status: "terminated", detail: "the parent ended this delegation" });
-    expect(clock.waiting()).toBe(0);
-  });
+  test.each(["call", "step"])(
+    "does not answer the request with its task, a %s waits for nothing",
+    async (kind) => {
+      const before = await standing();
+      const held = await rawServer(() => {});
+      const { clock, session } = onManualClock(held.port, []);
+      const giveUp = new AbortController();
+      const task = host().task({ session });
+      const step = { ...coordinates("local/worker"), task: "x", contextId: "ctx_1", signal: giveUp.signal };
+      const running = kind === "call" ? task.call(call) : runCapsuleStep(session, step);
+      await until("its task is on the way", () => held.received().includes("SendMessage"));
+      giveUp.abort();
+      if (kind === "call") await task.cancel();
+      expect(await running).toMatchObject({ kind: kind === "call" ? "failed" : "canceled" });
+      await held.close();
+      const { start, record } = await closedOnce(before);
+      expect(start).toBeDefined();
+      expect(record).toMatchObject({ status: "terminated", detail: "the parent ended this delegation" });
+      expect(clock.waiting()).toBe(0);
+    },
+  );
 
   test("is being ended at its deadline, it is ended only once and for that reason", async () => {
     const before = await standing();

@@ -132,7 +132,7 @@ test("eight delegations at once are each closed once, and only the slots that de
   await expectSlots([stubborn, killed, killedToo], [late, whole, long, failing, empty]);
 });
 
-/** Only children that died registered still hold a slot: that many fewer children fit, and no fewer. */
+/** Only children that died registered still hold a slot: as many launches as there are other slots succeed, and no more. */
 async function expectSlots(dead: readonly Started[], retired: readonly Started[]): Promise<void> {
   for (const child of dead) expect((await live(child.session_id)).status).toBe("running");
   for (const child of retired) expect((await live(child.session_id)).status).not.toBe("running");
