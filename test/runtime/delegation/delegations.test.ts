@@ -194,7 +194,7 @@ describe("a delegation that a task leaves behind", () => {
       "the delegating task ended error before this sub-capsule finished",
     ],
   ];
-  test.each(ends)("is ended where it was %s", async (_, end, reason) => {
+  test.each(ends)("is ended if the task was %s", async (_, end, reason) => {
     const before = openFiles();
     const task = host().task();
     const child = await started(task, "forever");
@@ -239,7 +239,7 @@ describe("a delegation that a task leaves behind", () => {
     expect((await task.call({ capsule: "worker", version: "0.1.0", task: "x" })).kind).toBe("failed");
   });
 
-  test.each(ends)("is not waited for while it is still launching, where it was %s", async (_, end) => {
+  test.each(ends)("is not waited for while it is still launching, if the task was %s", async (_, end) => {
     const silent = join(host().world.home, "silent");
     writeFileSync(silent, '#!/bin/sh\ntouch "$HOME/started"\nexec sleep 1000\n', { mode: 0o755 });
     const environment = { ...host().session.environment, MURMUR_MUR_BINARY: silent };

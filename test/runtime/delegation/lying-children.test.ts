@@ -174,7 +174,7 @@ describe("a child that names a records directory that is not its own", () => {
       "its parent's",
       () => ({ session_id: host().session.id, records_dir: host().session.directories.records.path }),
     ],
-  ])("%s by its session id, too: there is no such delegation", async (_, line) => {
+  ])("%s and session id fails the call: there is no such delegation", async (_, line) => {
     const task = lyingTask({ line: line() });
     const result = await task.call({ capsule: "worker", version: "0.1.0", task: "say:mine" });
     expect(JSON.parse(result.text)).toMatchObject({ status: "failed", session_id: "" });

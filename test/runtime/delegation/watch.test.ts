@@ -188,7 +188,7 @@ describe("a child that nothing ends", () => {
       },
     ],
   ])(
-    "and ends at last, long after %s: whose folder has its descriptors' numbers by then is left alone",
+    "and that ends long after %s does not affect the folder that has its descriptor numbers by then",
     async (what, finish) => {
       const played = playedTask();
       const child = await played.start(unkillable);
