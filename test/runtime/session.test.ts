@@ -91,7 +91,7 @@ describe("the daemon registers", () => {
     expect(written).toBe("");
   });
 
-  test("a session under an id of any characters that the daemon accepts, and returns it when asked", async () => {
+  test("a session under an id of any characters that it accepts, and returns it when asked", async () => {
     const opened = await open({});
     if (!opened.ok || !opened.value.registration) throw new Error("no client");
     const { client } = opened.value.registration;
@@ -217,7 +217,7 @@ describe("the launch is refused for", () => {
     ["E-RUN-046", { MURMUR_FORMATION_CHANNEL: "999999" }],
     ["E-RUN-020", { MURMUR_SPAWNER: "{}" }],
     ["E-RUN-020", { MURMUR_SPAWNER_LIFELINE: "1" }],
-  ])("%s for %p, before the daemon hears of a session", async (code, environment) => {
+  ])("%s, given %p, before the daemon hears of a session", async (code, environment) => {
     const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
     const said = await refusal({ environment: { ...environment, MURMUR_ROOST_URL: daemon.url } });
     expect(said).toStartWith(`${code}: ${Object.keys(environment)[0]} `);

@@ -160,7 +160,7 @@ test.each([
   ["http://127.9.8.7:65535", "127.9.8.7:65535"],
   ["http://[::1]:80/", "[::1]:80"],
   ["http://127.0.0.1:80", "127.0.0.1:80"],
-])("may name %s as a door, with its port", (text, address) => {
+])("%s is accepted as a door and read with its port", (text, address) => {
   const parsed = parseDoorUrl(text);
   if (!parsed) throw new Error("it is none");
   expect(addressOf(parsed)).toBe(address);
@@ -191,7 +191,7 @@ test.each([
   "http://127.0.0.1:1/admin",
   "http://127.0.0.1:1/?x",
   "http://127.0.0.1:1#x",
-])("may not name %s as a door", (text) => {
+])("%s is refused as a door", (text) => {
   expect(parseDoorUrl(text)).toBeUndefined();
 });
 

@@ -246,7 +246,7 @@ describe("a step that gives no answer", () => {
     expect(left()).toEqual([]);
   });
 
-  test("because it was refused gives the daemon's own sentence, and one that names the capsule and the bound", async () => {
+  test("because it was refused gives the daemon's sentence, and one with the capsule and the bound", async () => {
     const text = "capsule 'local/king' is not in parent's spawn_allow";
     expect(await runCapsuleStep(host().session, { ...step("x"), ...coordinates("local/king") })).toEqual({
       kind: "refused",

@@ -40,7 +40,7 @@ async function live(sessionId: string) {
   return answer.value;
 }
 
-test("eight delegations at once are each closed once, and only the slots that dead children could not free remain", async () => {
+test("eight delegations at once are each closed once, and only slots of dead children remain", async () => {
   const before = openFiles();
   const recordsBefore = completionRecords();
   const { clock, task } = host().clocked();
@@ -132,7 +132,7 @@ test("eight delegations at once are each closed once, and only the slots that de
   await expectSlots([stubborn, killed, killedToo], [late, whole, long, failing, empty]);
 });
 
-/** Only children that died registered still hold a slot: as many launches as there are other slots succeed, and no more. */
+/** Only children that died registered still hold a slot: a launch succeeds for each other slot, and no more. */
 async function expectSlots(dead: readonly Started[], retired: readonly Started[]): Promise<void> {
   for (const child of dead) expect((await live(child.session_id)).status).toBe("running");
   for (const child of retired) expect((await live(child.session_id)).status).not.toBe("running");

@@ -33,7 +33,7 @@ exec '${await workerBinary()}' "$@"
   return path;
 }
 
-test("a launch fails after its grant if the daemon dies, gives the child's reason, and leaves an empty folder", async () => {
+test("a launch fails if the daemon dies after the grant, and leaves the child's reason and an empty folder", async () => {
   const gate = join(host().world.home, "gate-of-the-daemon");
   const before = openFiles();
   const working = host().task();

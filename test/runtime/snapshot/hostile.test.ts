@@ -19,7 +19,7 @@ afterEach(() => folder.remove());
 /** More of them where the slow tests are asked for. */
 const ROUNDS = process.env.MUR_ROOST_SLOW_TESTS === "1" ? 1000 : 20;
 
-test("a folder that another process rewrites is copied without a hang and without reading outside of it", async () => {
+test("a folder that another process rewrites is copied without a hang and without leaving it", async () => {
   const outside = folder.at("outside");
   mkdirSync(outside);
   writeFileSync(join(outside, "secret"), "outside");

@@ -74,7 +74,7 @@ function writeBytes(directory: string, name: Uint8Array, nanoseconds = 0): void 
   parent.close();
 }
 
-test("every kind of entry is copied and counted: contents, modes, times to the nanosecond, and links", async () => {
+test("every kind of entry is copied and counted: contents, modes, exact times, and links", async () => {
   const outside = folder.at("outside");
   mkdirSync(at("sub", "empty"), { recursive: true });
   mkdirSync(at("read-only"));
