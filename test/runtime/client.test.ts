@@ -49,7 +49,7 @@ describe("an answer of the daemon", () => {
     expect(server.received()).toEndWith(`\r\n\r\n${JSON.stringify(asked)}`);
   });
 
-  test("that is a refusal keeps every byte of its sentence, with invisible characters escaped for display", async () => {
+  test("that is a refusal keeps its sentence, with invisible characters escaped for display", async () => {
     const error = "capabilities.shell.allow: the child declares 'gît', which … — ‮ \u0000 and \"quotes\"";
     const { client } = await daemon(reply(403, JSON.stringify({ error })));
     const answer = await client.spawn(asked, credential);
@@ -108,7 +108,7 @@ describe("an answer of the daemon", () => {
   });
 });
 
-test("is about the id exactly as it was written, character by character", async () => {
+test("a request for an id sends it exactly as it is written, character by character", async () => {
   const { client, server } = await daemon(reply(404, '{"error":"session not found"}'));
   await client.status("ses:1_A-b.c");
   expect(server.received()).toStartWith("GET /status/ses:1_A-b.c HTTP/1.1\r\n");

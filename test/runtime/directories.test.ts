@@ -45,7 +45,7 @@ function faultOf(result: Result<unknown, string>): string {
   return result.fault;
 }
 
-test("a session's records and runtime directories are made so that only their owner can enter any component", () => {
+test("a session's records and runtime directories are made, each component for its owner only", () => {
   const old = process.umask(0);
   try {
     const made = must(create());
@@ -61,7 +61,7 @@ test("a session's records and runtime directories are made so that only their ow
   }
 });
 
-test("directories that others could enter are closed to them, but the modes of ~/.murmur are kept", () => {
+test("directories that others could enter are closed to them, but not ~/.murmur", () => {
   mkdirSync(`${home}/.murmur/records/`, { recursive: true });
   chmodSync(`${home}/.murmur`, 0o755);
   chmodSync(`${home}/.murmur/records`, 0o777);
@@ -143,7 +143,7 @@ test("a child's folder is not made behind a link or in the place of an existing 
   made.close();
 });
 
-test("a child's folder is removed with its contents, whatever the modes, and no link is followed", async () => {
+test("a child's folder is removed with its contents, whatever the modes, without following links", async () => {
   const precious = folder.at("precious");
   mkdirSync(precious);
   writeFileSync(`${precious}/file`, "kept");

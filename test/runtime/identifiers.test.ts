@@ -22,7 +22,7 @@ test("an identifier is its prefix and a UUID of version 7 that starts with the t
   expect(Math.abs(age)).toBeLessThan(60_000);
 });
 
-test("each is greater than the last: in one millisecond, past the counter's end, with a clock set back", () => {
+test("each is greater than the last: within a millisecond, past the counter, with a clock set back", () => {
   const times = [...Array<number>(10_000).fill(5_000), 4_000, 3_000, 5_001, 5_002, 5_010, 5_009];
   const make = createIdMaker(source(times, 0xa5));
   const made = times.map(() => make("dlg"));

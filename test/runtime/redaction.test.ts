@@ -144,7 +144,7 @@ describe("redacting what a child says", () => {
   });
 });
 
-test("does not stop a cut from leaving the beginning of a secret, or of a shape", () => {
+test("the beginning of a secret, or of a token's shape, is recognized before a cut", () => {
   const partial = (text: string) => partialSecret(text, [operator]);
   expect(partial(`x ${OPERATOR.slice(0, 9)}`)).toBe(9);
   expect(partial(`x ${OPERATOR.slice(1, 9)}`)).toBe(0);

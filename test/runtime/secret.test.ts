@@ -21,7 +21,7 @@ describe("a secret is not shown", () => {
     entries: JSON.stringify([Object.entries(secret), Object.getOwnPropertyNames(secret), { ...secret }]),
     clone: inspect(structuredClone({ secret })),
   };
-  test.each(Object.keys(shown))("%s", (how) => {
+  test.each(Object.keys(shown))("by %s", (how) => {
     expect(shown[how]).not.toContain(TOKEN);
   });
 

@@ -114,7 +114,7 @@ describe("a child's environment", () => {
   });
 });
 
-test("a runtime's commands see its session, but nothing that belongs to it and its spawner alone", () => {
+test("a runtime's commands see its session, but nothing that is between it and its spawner", () => {
   const handed = commandEnvironment(parent, { sessionId: "ses_own", runtimeDirectory: "/r" });
   expect(handed.MURMUR_SESSION_ID).toBe("ses_own");
   expect(handed.MURMUR_RUNTIME_DIR).toBe("/r");
@@ -195,7 +195,7 @@ test.each([
   expect(parseDoorUrl(text)).toBeUndefined();
 });
 
-test("is refused if its session_id shows a token", () => {
+test("a spawner is refused if its session_id shows a token", () => {
   const approval = new Secret(`msa1.${"eyJ2IjoxLCJ4".repeat(6)}.${"Q".repeat(43)}`);
   const operator = "operator-token-0123456789abcdef";
   const said = (session_id: string, more: object = {}) =>

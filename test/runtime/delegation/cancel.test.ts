@@ -58,7 +58,7 @@ async function standing() {
   return { descriptors: openFiles(), slots: await liveChildren() };
 }
 
-/** The trace of one delegation, and the record that it points to; none of its processes, descriptors and slots is left. */
+/** The trace of one delegation and the record that it points to; no process, descriptor or slot of it is left. */
 async function closedOnce(before: Awaited<ReturnType<typeof standing>>) {
   const trace = host().trace();
   const [start, ...moreStarts] = trace.filter(({ event }) => event === "delegation_start");

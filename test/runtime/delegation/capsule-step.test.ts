@@ -166,7 +166,7 @@ describe("a script in a step", () => {
 });
 
 describe("a step that gives no answer", () => {
-  test("in time has timed out and names the bound; what its child reports meanwhile is replaced", async () => {
+  test("in time has timed out and names the bound, and its child's later report is replaced", async () => {
     const session = with_({ MURMUR_DELEGATION_TIMEOUT_SECS: "7" });
     const clock = manualClock(Date.now());
     const running = runCapsuleStep({ ...session, clock }, step("forever"));
@@ -246,7 +246,7 @@ describe("a step that gives no answer", () => {
     expect(left()).toEqual([]);
   });
 
-  test("because it was refused gives the daemon's sentence, and one with the capsule and the bound", async () => {
+  test("because it was refused gives the daemon's sentence, the capsule and the bound", async () => {
     const text = "capsule 'local/king' is not in parent's spawn_allow";
     expect(await runCapsuleStep(host().session, { ...step("x"), ...coordinates("local/king") })).toEqual({
       kind: "refused",

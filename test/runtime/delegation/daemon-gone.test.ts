@@ -1,4 +1,4 @@
-/** The daemon killed at the worst moments: after it said yes and before the child could register, and under a child at work. */
+/** The daemon is killed at the worst moments: between its grant and the child's registration, and while a child works. */
 
 import { beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ exec '${await workerBinary()}' "$@"
   return path;
 }
 
-test("a launch fails if the daemon dies after the grant, and leaves the child's reason and an empty folder", async () => {
+test("a launch fails with the child's reason if the daemon dies after the grant", async () => {
   const gate = join(host().world.home, "gate-of-the-daemon");
   const before = openFiles();
   const working = host().task();

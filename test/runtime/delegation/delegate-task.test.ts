@@ -4,7 +4,7 @@ import { coordinates } from "../parent.ts";
 
 const spawnAllow = ["local/writer", "local/reader"].map((name) => coordinates(name).name);
 
-test("the tool description says what the call returns, what it waits for, and that there may be no answer", () => {
+test("the tool description says what a call returns and waits for, and that an answer may be missing", () => {
   const { definition } = delegateTaskOf({ spawnAllow, workdirSnapshot: [] } as never) ?? {};
   for (const word of [
     "does not wait",

@@ -98,7 +98,7 @@ describe("a child that fails", () => {
     expect(record).toMatchObject({ status: "error", reported_by: "child" });
   });
 
-  test("before it writes its record has crashed, and its last output is quoted inside the fence", async () => {
+  test("before it writes its record has crashed, and its last output is quoted in the fence", async () => {
     const { text, record, trace } = await delegate("crash");
     expect(text).toContain("ended crashed:");
     expect(text).toContain(

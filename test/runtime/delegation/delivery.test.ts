@@ -77,7 +77,7 @@ const accepted = reply(
   JSON.stringify({ result: { task: { id: "tsk_1", status: { state: "TASK_STATE_WORKING" } } } }),
 );
 
-test("a completion is posted as one message with its id and the operator token, until it is accepted", async () => {
+test("a completion is posted with its id and the operator token until it is accepted", async () => {
   const { result, asked, received } = await deliver(
     (socket) => socket.destroy(),
     reply(503, "not yet"),
@@ -109,7 +109,7 @@ test.each<[string, object]>([
   expect(asked).toBe(1);
 });
 
-test("a delivery is retried at growing intervals of at most 2 s and stops 30 s after its first try", async () => {
+test("a delivery is retried at growing intervals of at most 2 s, for at most 30 s", async () => {
   const { result, asked, waits } = await deliver(reply(500, "never"));
   expect(result).toEqual({ ok: false, fault: "it answered with status 500, for 30 s" });
   const pauses = waits.filter((ms) => ms < 30_000);

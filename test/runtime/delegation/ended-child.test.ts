@@ -57,7 +57,7 @@ test.each<[string, string[], object]>([
   expect(record).toMatchObject(recorded);
 });
 
-test("the launcher writes the record of a child that it ended, whatever the child reports meanwhile", async () => {
+test("the launcher records a child that it ended, whatever the child reports meanwhile", async () => {
   const deliver = async () => ({ ok: false, fault: "it rejected the task" }) as const;
   expect((await host().task({ deliver }).call(call)).kind).toBe("failed");
   expect(processesOf(host().session.id)).toEqual([]);

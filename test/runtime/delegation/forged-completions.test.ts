@@ -111,7 +111,7 @@ test("a child's answer arrives once, and not early, during a flood of every kind
   await until("every timer is gone", () => clock.waiting() === 0);
 });
 
-test("a child's answer arrives despite another's record, or half a record, in the place of its own", async () => {
+test("a child's answer arrives despite another's record, or half of one, in its place", async () => {
   const { clock, task } = host().clocked();
   const gate = join(host().world.home, "gate-of-the-records");
   const answer = { end: { status: "ok", answer: "its own answer" } } as const;

@@ -77,7 +77,7 @@ describe("a child that never accepts its task", () => {
     expect(played.clock.waiting()).toBe(0);
   });
 
-  test("within its child watch is ended when the watch is over, even if its door is still being tried", async () => {
+  test("within its watch is ended when the watch is over, even if its door is still tried", async () => {
     const played = undelivered();
     const child = played.child();
     const calling = played.call();

@@ -1,4 +1,4 @@
-/** What a hostile child leaves, through whole delegations: its text stays in its own fence, and only its files are read. */
+/** What a hostile child leaves, in whole delegations: its text stays in its own fence; only its files are read. */
 
 import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";

@@ -109,7 +109,7 @@ describe("completion.json", () => {
     close(held);
   });
 
-  test("gives its status, duration and detail, cut like its launcher's, and no other text of the child", () => {
+  test("gives its status, its duration and its cut detail, and no other text of the child", () => {
     const path = scratch();
     const forged = {
       delegation_id: "dlg_0193",

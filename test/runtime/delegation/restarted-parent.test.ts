@@ -69,7 +69,7 @@ async function startParent(port: number, task: string) {
   };
 }
 
-test("after a restart the old child's completion is refused as misaddressed, and the new task continues", async () => {
+test("a restarted parent refuses the old child's completion as misaddressed and continues", async () => {
   const gateOfOld = join(host().world.home, "gate-of-the-old");
   const gateOfNew = join(host().world.home, "gate-of-the-new");
   // Nobody else may take it between the two.

@@ -65,7 +65,7 @@ test("a session that is told to stop while idle ends ok, whether or not it had a
   }
 });
 
-test("a session that is told to stop during its task is canceled, and so is one whose task was canceled", async () => {
+test("a session that is told to stop during its task, or whose task was canceled, is canceled", async () => {
   const ended = await worker("forever");
   await endAll([ended.child], systemClock);
   const canceled = await worker("forever");

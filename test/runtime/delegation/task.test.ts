@@ -71,7 +71,7 @@ describe("a cancel", () => {
     ]);
   });
 
-  test("lists the children that are launching, those that are being given their task, and those that run", async () => {
+  test("lists children that are launching, being given their task, or running", async () => {
     const later = launching("dlg_9");
     const played = playedTask({
       deliver: async ({ delegationId, signal }) => {

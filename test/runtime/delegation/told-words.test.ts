@@ -182,14 +182,14 @@ describe("what the model of a failed call reads", () => {
   });
 });
 
-test("the record of a child that makes its records directory only when it has its task is still read", async () => {
+test("a child's record is read even if its directory is made only once it has its task", async () => {
   const { task } = await told({ answer: ACCEPTED, exits: true, late: true, record: {}, result: "at last" });
   const [block] = blocksOf((await continued(task)).text);
   expect(block?.status).toBe("ok");
   expect(block?.body).toEndWith("\nresult:\nat last");
 });
 
-test("a delegation whose child keeps the contract leaves no token in any file of the parent or the child", async () => {
+test("a delegation whose child keeps the contract leaves no token in any file of either", async () => {
   const files = () =>
     readdirSync(host().world.home, { recursive: true, encoding: "utf8" })
       .map((name) => join(host().world.home, name))

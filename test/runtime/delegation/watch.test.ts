@@ -33,7 +33,7 @@ describe("a child's record that needs its launcher", () => {
     expect(child.record()).toMatchObject({ status: "ok", reported_by: "child", delivered: true });
   });
 
-  test("is delivered without the failure of the child's own post if somebody else had posted before", async () => {
+  test("is delivered without its own post's failure if somebody else had posted before", async () => {
     const played = playedTask();
     const child = await played.start();
     played.post(child);
@@ -109,7 +109,7 @@ describe("a child without a readable record", () => {
     expect(played.closes()).toEqual([{ outcome: "terminated", reason }]);
   });
 
-  test("is terminated at its backstop too, and its task is told that it is unknown, with the reason", async () => {
+  test("is terminated at its backstop too, and its task is told so, as unknown, with the reason", async () => {
     const played = playedTask();
     await played.start({ ...unkillable, ...unreadable() });
     const reason = `no outcome reached the delegating task within ${WATCH_SECS + 30}s of this sub-capsule starting`;

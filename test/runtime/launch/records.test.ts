@@ -53,7 +53,7 @@ test("a child's own records directory is held from the first line on", async () 
   child.release();
 });
 
-test("a child's own records directory that is made after the first line is held once the child has ended", async () => {
+test("a child's own records directory that is made later is held once the child has ended", async () => {
   const before = openFiles();
   const gate = join(world().home, "gate-of-the-late");
   const child = await launched(
