@@ -116,7 +116,7 @@ test("a request for an id sends it exactly as it is written, character by charac
   expect(server.received()).toContain("GET /status/a%2F..%2Fb%3Fc%23d%25 HTTP/1.1\r\n");
 });
 
-describe("bounds", () => {
+describe("by the bounds of a request", () => {
   test("an answer that takes longer than 30 s is abandoned", async () => {
     const clock = manualClock();
     const { client, server } = await daemon(() => {}, clock);
@@ -167,8 +167,8 @@ describe("bounds", () => {
   });
 });
 
-describe("the token goes nowhere else", () => {
-  test("a redirect is an answer and is not followed", async () => {
+describe("the token", () => {
+  test("is not sent to the target of a redirect, which is an answer", async () => {
     const elsewhere = await rawServer(reply(200, JSON.stringify(granted)));
     servers.push(elsewhere);
     const { client } = await daemon(reply(307, "{}", { location: `${elsewhere.url}/spawn` }));
@@ -176,7 +176,7 @@ describe("the token goes nowhere else", () => {
     expect(elsewhere.received()).toBe("");
   });
 
-  test("proxy variables are ignored", async () => {
+  test("is not sent to a proxy that the environment names", async () => {
     const proxy = await rawServer(reply(200, JSON.stringify(granted)));
     const { server } = await daemon(reply(403, '{"error":"refused"}'));
     servers.push(proxy);
@@ -200,7 +200,7 @@ describe("the token goes nowhere else", () => {
     expect(server.received()).toContain(TOKEN);
   });
 
-  test("no failure message quotes it", async () => {
+  test("is quoted in no failure message", async () => {
     for (const answer of [reply(200, TOKEN), reply(403, TOKEN), (socket: Socket) => socket.end(TOKEN)]) {
       const { client } = await daemon(answer);
       expect(JSON.stringify(await client.spawn(asked, credential))).not.toContain(TOKEN);

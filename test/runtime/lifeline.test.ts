@@ -51,7 +51,7 @@ function isCloseOnExec(fdinfo: string): boolean {
 }
 
 describe("the child's half", () => {
-  test.each([undefined, "", "  \n"])("counts as absent if it is %p", (value) => {
+  test.each([undefined, "", "  \n"])("takes %p for an absent lifeline", (value) => {
     expect(holdLifeline({ MURMUR_SPAWNER_LIFELINE: value })).toEqual({ ok: true, value: undefined });
   });
 
@@ -188,25 +188,28 @@ describe("a bound after the end", () => {
   });
 });
 
-test.skipIf(process.platform !== "linux")("works even if no thread can be started", async () => {
-  const { readEnd, writeEnd } = pipe();
-  const child = run(
-    `import { withoutThreads } from "${import.meta.dir}/without-threads.ts";
+test.skipIf(process.platform !== "linux")(
+  "the end of a lifeline is noticed even if no thread can be started",
+  async () => {
+    const { readEnd, writeEnd } = pipe();
+    const child = run(
+      `import { withoutThreads } from "${import.meta.dir}/without-threads.ts";
      import { holdLifeline } from "${source}/lifeline/child.ts";
      await withoutThreads();
      const held = holdLifeline(process.env);
      held.value.exitAfter(10);
      setInterval(() => {}, 1000);
      console.log("holding");`,
-    readEnd,
-  );
-  closeSync(readEnd);
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  expect((await reader.read()).value).toBe("holding\n");
-  writeSync(writeEnd, "not an end");
-  closeSync(writeEnd);
-  expect(await child.exited).toBe(143);
-});
+      readEnd,
+    );
+    closeSync(readEnd);
+    const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader.read()).value).toBe("holding\n");
+    writeSync(writeEnd, "not an end");
+    closeSync(writeEnd);
+    expect(await child.exited).toBe(143);
+  },
+);
 
 describe("the parent's half", () => {
   test.skipIf(process.platform !== "linux")(

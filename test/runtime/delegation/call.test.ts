@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { CLEAN, FINISHED, playedTask, turns } from "./played.ts";
 
-describe("what a call returns to the model", () => {
-  test("is, for a started child, this exact object, and the trace has its two lines", async () => {
+describe("a call", () => {
+  test("that starts a child returns exactly this object, and the trace has its two lines", async () => {
     const played = playedTask();
     const copy = { source: "/project", files: 2 } as never;
     const child = played.child({ launched: { copy } });
@@ -35,7 +35,7 @@ describe("what a call returns to the model", () => {
     ]);
   });
 
-  test("is, for a failure before the launch, an object with empty ids and no place", async () => {
+  test("that fails before a child is launched returns empty ids and no place", async () => {
     const message = "could not launch local/worker@0.1.0: no pipe for its lifeline";
     const launch = async () => ({ kind: "failed", failure: { cause: "lifeline", message } }) as const;
     const played = playedTask({ launch });
@@ -61,7 +61,7 @@ describe("what a call returns to the model", () => {
     ]);
   });
 
-  test("names the delegation when it failed after its process was started", async () => {
+  test("that fails after its process was started names the delegation", async () => {
     const started = { delegationId: "dlg_7", workdir: "/work" };
     const launch = async () =>
       ({ kind: "failed", failure: { cause: "silent", message: "silent", started } }) as const;
@@ -79,7 +79,7 @@ describe("what a call returns to the model", () => {
     expect(Buffer.byteLength(output)).toBeGreaterThan(64 * 1024 - 4);
   });
 
-  test("is a failure when the child bound no address, and the child is ended", async () => {
+  test("fails if the child bound no address, and the child is ended", async () => {
     const played = playedTask();
     const child = played.child({ launched: { door: undefined } });
     expect(JSON.parse((await played.call()).text)).toMatchObject({
@@ -122,7 +122,7 @@ describe("what a call returns to the model", () => {
     },
   );
 
-  test("is a failure when the task has ended, in the trace too", async () => {
+  test("of a task that has ended fails, in the trace too", async () => {
     const played = playedTask();
     await played.task.settle({ kind: "ended", exitStatus: "error" }, () => {});
     expect((await played.call()).kind).toBe("failed");

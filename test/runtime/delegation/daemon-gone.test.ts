@@ -1,4 +1,4 @@
-/** The daemon is killed at the worst moments: between its grant and the child's registration, and while a child works. */
+/** The daemon is killed at the worst moments: between a grant and the child's registration, and while a child works. */
 
 import { beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, writeFileSync } from "node:fs";

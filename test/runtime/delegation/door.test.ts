@@ -53,15 +53,15 @@ const info = (reason: string, metadata: object) => [
   { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain: "murmur.nexus", metadata },
 ];
 
-describe("a completion is answered before everything else", () => {
-  test.each([["dlg_awaited"], ["dlg_received"]])("%s: received", async (id) => {
+describe("a completion", () => {
+  test.each([["dlg_awaited"], ["dlg_received"]])("for %s is received before any other check", async (id) => {
     expect(await post(completion(id))).toEqual({
       status: 200,
       body: { jsonrpc: "2.0", id: "r1", result: { delegation_id: id, received: true } },
     });
   });
 
-  test("and its own task, but no other, is told each time", async () => {
+  test("is reported each time to its own task and to no other", async () => {
     arrived = 0;
     await post(completion("dlg_awaited"));
     await post(completion("dlg_awaited"));
@@ -69,7 +69,7 @@ describe("a completion is answered before everything else", () => {
     expect(arrived).toBe(2);
   });
 
-  test("as misaddressed if it names another session, whatever else is wrong with it", async () => {
+  test("to another session is misaddressed, whatever else is wrong with it", async () => {
     const error = {
       code: -31001,
       message: "completion is addressed to session ses_before, which is not the session running here",
@@ -87,7 +87,7 @@ describe("a completion is answered before everything else", () => {
     });
   });
 
-  test("a request with another method is not handled by the door", async () => {
+  test("with another method is refused", async () => {
     for (const body of [{ ...request, method: "GetTask" }, {}, "not json", "x".repeat(100_000)]) {
       expect((await post(completion(undefined), body)).body).toMatchObject({ error: { code: -32601 } });
     }
@@ -110,7 +110,7 @@ describe("a completion is answered before everything else", () => {
       "no task in this session is waiting for delegation dlg_never",
       { delegationId: "dlg_never" },
     ],
-  ])("%s: not awaited", async (id, message, metadata) => {
+  ])("for %s is not awaited", async (id, message, metadata) => {
     expect((await post(completion(id))).body).toEqual({
       jsonrpc: "2.0",
       id: "r1",

@@ -143,7 +143,7 @@ describe("a child that names a records directory that is not its own", () => {
   });
 
   test.each(cases.map(([what, , why], index) => [what, why, index] as const))(
-    "%s: the outcome is unknown, and says why",
+    "but %s has an unknown outcome that says why",
     (_, why, index) => {
       const { child, block } = ends[index] ?? {};
       if (!child || !block) throw new Error("not delegated");
@@ -174,7 +174,7 @@ describe("a child that names a records directory that is not its own", () => {
       "its parent's",
       () => ({ session_id: host().session.id, records_dir: host().session.directories.records.path }),
     ],
-  ])("%s and session id fails the call: there is no such delegation", async (_, line) => {
+  ])("but %s, with the session id that belongs to it, starts no delegation", async (_, line) => {
     const task = lyingTask({ line: line() });
     const result = await task.call({ capsule: "worker", version: "0.1.0", task: "say:mine" });
     expect(JSON.parse(result.text)).toMatchObject({ status: "failed", session_id: "" });

@@ -140,7 +140,7 @@ function nameOf(state: WatchState): StateName {
   return name;
 }
 
-test.each(stateNames)("each event leads to the right state from: %s", (name) => {
+test.each(stateNames)("each event leads to the right state from the state %s", (name) => {
   const came = eventNames.map((event): [EventName, ...string[]] => {
     const step: Step = next(STATES[name], EVENTS[event]);
     return [event, nameOf(step.state), ...step.effects];

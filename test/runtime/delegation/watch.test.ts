@@ -109,7 +109,7 @@ describe("a child without a readable record", () => {
     expect(played.closes()).toEqual([{ outcome: "terminated", reason }]);
   });
 
-  test("is terminated at its backstop too, and its task is told so, as unknown, with the reason", async () => {
+  test("is terminated at its backstop too, and its task hears that it is unknown, and why", async () => {
     const played = playedTask();
     await played.start({ ...unkillable, ...unreadable() });
     const reason = `no outcome reached the delegating task within ${WATCH_SECS + 30}s of this sub-capsule starting`;
@@ -142,7 +142,7 @@ describe("a child without a readable record", () => {
   });
 });
 
-test("is not read for any completion, however many are posted", async () => {
+test("no file of a child is read for a completion, however many are posted", async () => {
   const played = playedTask();
   const child = await played.start();
   const { records } = child.launched;

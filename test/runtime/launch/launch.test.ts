@@ -97,7 +97,7 @@ describe("a child that keeps the contract", () => {
   });
 });
 
-describe("every failed launch is told apart and cleaned up", () => {
+describe("when a launch fails", () => {
   const line = (fields: object) => `says:${JSON.stringify(fields)}`;
   test.each([
     ["exit:3", "ended", "it ended (exit status: 3) without a first line"],
@@ -119,18 +119,21 @@ describe("every failed launch is told apart and cleaned up", () => {
     [line({ session_id: "s", url: "192.168.1.1:80" }), "bad-door", "names a url that is not"],
     [line({ session_id: "s", url: "localhost:80" }), "bad-door", "names a url that is not"],
     [line({ session_id: "s", tokens: { operator: "a\nb" } }), "bad-token", "is no bearer token"],
-  ])("%s", async (mode, cause, says) => {
-    const outcome = await parent().launch(mode);
-    if (outcome.kind !== "failed") throw new Error(JSON.stringify(outcome));
-    const { failure } = outcome;
-    expect(failure.cause).toBe(cause as typeof failure.cause);
-    expect(failure.message).toStartWith("could not launch local/worker@0.1.0: ");
-    expect(failure.message).toContain(says);
-    const { workdir, delegationId } = failure.started ?? {};
-    expect(delegationId).toMatch(/^dlg_/);
-    expect(existsSync(workdir ?? "")).toBe(true);
-    expect(processesOf(workdir ?? "")).toEqual([]);
-  });
+  ])(
+    "because of a child that is told %s, the cause is named and no process is left",
+    async (mode, cause, says) => {
+      const outcome = await parent().launch(mode);
+      if (outcome.kind !== "failed") throw new Error(JSON.stringify(outcome));
+      const { failure } = outcome;
+      expect(failure.cause).toBe(cause as typeof failure.cause);
+      expect(failure.message).toStartWith("could not launch local/worker@0.1.0: ");
+      expect(failure.message).toContain(says);
+      const { workdir, delegationId } = failure.started ?? {};
+      expect(delegationId).toMatch(/^dlg_/);
+      expect(existsSync(workdir ?? "")).toBe(true);
+      expect(processesOf(workdir ?? "")).toEqual([]);
+    },
+  );
 
   test("the last lines of its standard error are reported next to the launcher's own message", async () => {
     const outcome = await parent().launch("exit:7");
