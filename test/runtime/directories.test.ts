@@ -143,7 +143,7 @@ test("a child's folder is not made behind a link or in the place of an existing 
   made.close();
 });
 
-test("a child's folder is removed with its contents, whatever the modes, but no link is followed", async () => {
+test("a child's folder is removed whatever the modes inside, and no link is followed", async () => {
   const precious = folder.at("precious");
   mkdirSync(precious);
   writeFileSync(`${precious}/file`, "kept");

@@ -59,7 +59,7 @@ test.skipIf(!tracing)(
     await clock.advance(999);
     expect(task.inFlight()).toEqual([child.delegation_id]);
     await clock.advance(1);
-    // What it had started may hold its standard error.
+    // A process that it started may still hold its standard error.
     await clock.advance(5_000);
     const { text } = await settling;
     const reason =

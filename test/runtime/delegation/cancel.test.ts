@@ -108,7 +108,7 @@ async function play(
   writeFileSync(go, "");
   const finished = { kind: "finished", turnsLeft: 1 } as const;
   const settled = called.kind === "started" ? await task.settle(finished, () => {}) : undefined;
-  // A pipe of the child that is read to its end only now is no moment of the delegation any more.
+  // A child's pipe that is read to its end only now is no longer a moment of the delegation.
   arm(() => {});
   const named = await canceling;
   expect(task.inFlight()).toEqual([]);

@@ -17,7 +17,7 @@ const WATCH_MS = 600_000;
 
 const host = sharedHost(["--max-concurrent", "100", "--max-live-capsules", String(CEILING)]);
 beforeAll(async () => {
-  // What is opened once and stays open, by the listing of processes too.
+  // Opens what stays open after its first use, also by the listing of processes.
   const { child } = await delegate(host(), "say:hello");
   expect(processesOf(child.child_workdir)).toEqual([]);
   host().trace();

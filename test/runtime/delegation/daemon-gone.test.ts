@@ -11,7 +11,7 @@ import { sharedHost } from "./shared-host.ts";
 
 const host = sharedHost();
 beforeAll(async () => {
-  // What is opened once and stays open, by the listing of processes too.
+  // Opens what stays open after its first use, also by the listing of processes.
   const { child } = await delegate(host(), "say:hello");
   expect(processesOf(child.child_workdir)).toEqual([]);
   host().trace();

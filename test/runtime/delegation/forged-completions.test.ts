@@ -73,7 +73,7 @@ test("a child's answer arrives once, and not early, during a flood of every kind
   const flood = () => forge(...Array.from({ length: rounds }, () => kinds).flat());
   const all = Array.from({ length: rounds }, () => answers).flat();
   expect(await flood()).toMatchObject(all);
-  // The time in which a child whose completion has arrived would have to be gone, and once more.
+  // Twice the time in which a child must exit after its completion has arrived.
   await clock.advance(5_000);
   const second = flood();
   await clock.advance(5_000);

@@ -38,7 +38,7 @@ const closed = () =>
     .filter(({ event }) => event === "delegation");
 
 describe.skipIf(!tracing)("within the grace and a second", () => {
-  test("a cancel returns, and its reason is the cancel", async () => {
+  test("a cancel returns, and the recorded reason is the cancel", async () => {
     const { clock, task } = host().clocked();
     const child = await started(task, "traceable");
     const tracer = await hold();

@@ -67,7 +67,7 @@ const standing = (by = parent()) => ({ folders: by.children(), descriptors: open
 
 test("a launch that is aborted at any moment leaves nothing behind", async () => {
   const ready = withBinary(writeChild(world().home, "ready", ...PRELUDE, says(""), STAY));
-  // What a first launch opens for good.
+  // The first launch opens what stays open afterwards.
   const first = { ...standing(), descriptors: Number.POSITIVE_INFINITY };
   await leavesNothing(await launch(ready, asked), first);
   const cameTo: ("nothing" | "ended" | "launched")[] = [];

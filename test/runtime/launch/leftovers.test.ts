@@ -110,7 +110,7 @@ describe("tokens do not leak", () => {
     expect(tokensIn(parent().written())).toEqual([]);
   });
 
-  test("into the message of an uncaught exception", async () => {
+  test("into the output of an uncaught exception", async () => {
     const program = `
       import { createRoostClient, launch, openSession, parseRoostUrl, parseRunArguments } from "${import.meta.dir}/../../../src/runtime/index.ts";
       const run = parseRunArguments(["run", "--capsule", "local/parent", "--capsule-version", "0.1.0", "--workdir", "."]);
