@@ -33,7 +33,7 @@ async function refusalOf(names: readonly string[]) {
   return read.ok ? "it was read" : `${read.fault.kind}: ${read.fault.message}`;
 }
 
-test("a file is read as a stream, whole up to the limit, and told to be cut past it", async () => {
+test("a file is read as a stream, whole up to the limit and reported as cut beyond it", async () => {
   mkdirSync(folder.at("out"));
   const content = Buffer.alloc(700_000, "0123456789");
   writeFileSync(folder.at("out", "result.txt"), content);
@@ -51,7 +51,7 @@ test("a file is read as a stream, whole up to the limit, and told to be cut past
   expect((await readAll(["empty"])).read).toEqual({ ok: true, value: { bytes: 0, total: 0, cut: false } });
 });
 
-test("no more than 64 MiB are read of any file", async () => {
+test("at most 64 MiB of any file are read", async () => {
   writeFileSync(folder.at("huge"), "");
   truncateSync(folder.at("huge"), 10 * 2 ** 40);
   let bytes = 0;
@@ -64,7 +64,7 @@ test("no more than 64 MiB are read of any file", async () => {
   expect(read).toEqual({ ok: true, value: { bytes: 64 * 2 ** 20, total: 10 * 2 ** 40, cut: true } });
 });
 
-test("links, FIFOs, sockets, directories and what is not there are told apart, and none of them is read", async () => {
+test("links, FIFOs, sockets, directories and missing files are told apart and not read", async () => {
   mkdirSync(folder.at("out"));
   writeFileSync(folder.at("secret"), "secret");
   symlinkSync("../secret", folder.at("out", "link"));

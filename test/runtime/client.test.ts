@@ -35,8 +35,8 @@ async function daemon(answer: (socket: Socket) => void, clock: Clock = systemClo
   return { server, client: createRoostClient(url.value, clock) };
 }
 
-describe("what the daemon answered", () => {
-  test("a grant comes back typed, its approval a secret", async () => {
+describe("an answer of the daemon", () => {
+  test("that is a grant is returned typed, with its approval as a secret", async () => {
     const { client, server } = await daemon(reply(200, JSON.stringify(granted)));
     const answer = await client.spawn(asked, credential);
     if (answer.kind !== "granted") throw new Error(answer.kind);
@@ -49,7 +49,7 @@ describe("what the daemon answered", () => {
     expect(server.received()).toEndWith(`\r\n\r\n${JSON.stringify(asked)}`);
   });
 
-  test("a refusal is the daemon's sentence byte for byte, but that what cannot be seen is escaped for a reader", async () => {
+  test("that is a refusal keeps its sentence, with invisible characters escaped for display", async () => {
     const error = "capabilities.shell.allow: the child declares 'gît', which … — ‮ \u0000 and \"quotes\"";
     const { client } = await daemon(reply(403, JSON.stringify({ error })));
     const answer = await client.spawn(asked, credential);
@@ -59,7 +59,7 @@ describe("what the daemon answered", () => {
     expect(refusalSentence(answer, client.url)).toBe(shown);
   });
 
-  test("keys that a later daemon adds are no fault", async () => {
+  test("may have keys that a later daemon adds", async () => {
     const { client } = await daemon(reply(200, JSON.stringify({ ...granted, later: 1 })));
     expect((await client.spawn(asked, credential)).kind).toBe("granted");
   });
@@ -74,14 +74,14 @@ describe("what the daemon answered", () => {
     ["no answer at all", (socket: Socket) => socket.end()],
     ["a cut answer", (socket: Socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\n{"a"')],
     ["no HTTP", (socket: Socket) => socket.end("220 ready\r\n\r\n")],
-  ])("%s grants nothing", async (_, answer) => {
+  ])("that is %s grants nothing", async (_, answer) => {
     const { client } = await daemon(answer);
     const came = await client.spawn(asked, credential);
     expect(came.kind).toBe("unreachable");
     if (came.kind !== "granted") expect(refusalSentence(came, client.url)).toContain(client.url);
   });
 
-  test("a daemon that is not there is a refusal with the transport's reason", async () => {
+  test("that never comes, as the daemon is gone, is a refusal with the transport's reason", async () => {
     await using nobody = await leasePort();
     const url = parseRoostUrl(nobody.url);
     if (!url.ok) throw new Error(url.fault);
@@ -90,14 +90,14 @@ describe("what the daemon answered", () => {
     if (answer.kind === "unreachable") expect(answer.reason).toContain("ECONNREFUSED");
   });
 
-  test("nothing is asked twice", async () => {
+  test("is requested only once", async () => {
     const { client, server } = await daemon((socket) => socket.end());
     await client.register({ session_id: "ses_1", ...asked }, new Secret("msa1.a.b"));
     expect(server.received().split("POST /register").length - 1).toBe(1);
     expect(server.received()).toContain("x-murmur-spawn-approval: msa1.a.b\r\n");
   });
 
-  test("the base URL may have a path and one trailing slash", async () => {
+  test("may come from a base URL with a path and one trailing slash", async () => {
     const { client, server } = await daemon(reply(404, '{"error":"session not found"}'), systemClock, "/a/");
     expect(await client.status("ses_1")).toEqual({
       kind: "refused",
@@ -108,7 +108,7 @@ describe("what the daemon answered", () => {
   });
 });
 
-test("an id is asked for as it is written, character by character", async () => {
+test("a request for an id sends it exactly as it is written, character by character", async () => {
   const { client, server } = await daemon(reply(404, '{"error":"session not found"}'));
   await client.status("ses:1_A-b.c");
   expect(server.received()).toStartWith("GET /status/ses:1_A-b.c HTTP/1.1\r\n");
@@ -116,8 +116,8 @@ test("an id is asked for as it is written, character by character", async () => 
   expect(server.received()).toContain("GET /status/a%2F..%2Fb%3Fc%23d%25 HTTP/1.1\r\n");
 });
 
-describe("bounds", () => {
-  test("an answer that does not come within 30 s is given up", async () => {
+describe("by the bounds of a request", () => {
+  test("an answer that takes longer than 30 s is abandoned", async () => {
     const clock = manualClock();
     const { client, server } = await daemon(() => {}, clock);
     const answer = client.health();
@@ -127,7 +127,7 @@ describe("bounds", () => {
     expect(clock.waiting()).toBe(0);
   });
 
-  test("an answer that trickles in does not buy itself time", async () => {
+  test("an answer that trickles in gets no extra time", async () => {
     const clock = manualClock();
     const { client, server } = await daemon((socket) => {
       socket.write("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
@@ -156,7 +156,7 @@ describe("bounds", () => {
     });
   });
 
-  test("a request that its caller gives up ends at once", async () => {
+  test("a request that its caller aborts ends at once", async () => {
     const { client, server } = await daemon(() => {});
     const giveUp = new AbortController();
     const answer = client.spawn(asked, credential, giveUp.signal);
@@ -167,8 +167,8 @@ describe("bounds", () => {
   });
 });
 
-describe("the token goes nowhere else", () => {
-  test("a redirect is an answer, not a place to go", async () => {
+describe("the token", () => {
+  test("is not sent to the target of a redirect, which is an answer", async () => {
     const elsewhere = await rawServer(reply(200, JSON.stringify(granted)));
     servers.push(elsewhere);
     const { client } = await daemon(reply(307, "{}", { location: `${elsewhere.url}/spawn` }));
@@ -176,7 +176,7 @@ describe("the token goes nowhere else", () => {
     expect(elsewhere.received()).toBe("");
   });
 
-  test("proxy variables are not looked at", async () => {
+  test("is not sent to a proxy that the environment names", async () => {
     const proxy = await rawServer(reply(200, JSON.stringify(granted)));
     const { server } = await daemon(reply(403, '{"error":"refused"}'));
     servers.push(proxy);
@@ -200,7 +200,7 @@ describe("the token goes nowhere else", () => {
     expect(server.received()).toContain(TOKEN);
   });
 
-  test("no failure quotes it", async () => {
+  test("is quoted in no failure message", async () => {
     for (const answer of [reply(200, TOKEN), reply(403, TOKEN), (socket: Socket) => socket.end(TOKEN)]) {
       const { client } = await daemon(answer);
       expect(JSON.stringify(await client.spawn(asked, credential))).not.toContain(TOKEN);
@@ -214,7 +214,7 @@ describe("the token goes nowhere else", () => {
 });
 
 describe("MURMUR_ROOST_URL", () => {
-  test.each([undefined, "", "  "])("%p is not set", (value) => {
+  test.each([undefined, "", "  "])("counts as not set if it is %p", (value) => {
     expect(parseRoostUrl(value)).toEqual({ ok: false, fault: "MURMUR_ROOST_URL is not set" });
   });
 
@@ -224,7 +224,7 @@ describe("MURMUR_ROOST_URL", () => {
     "http://me:hunter2@127.0.0.1:7700",
     "http://127.0.0.1:7700/?a=hunter2",
     "file:///etc/passwd",
-  ])("%s is no place to send a token", (value) => {
+  ])("is refused as a place to send a token if it is %s", (value) => {
     const read = parseRoostUrl(value);
     expect(read.ok).toBe(false);
     expect(JSON.stringify(read)).not.toContain("hunter2");

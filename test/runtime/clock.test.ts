@@ -21,7 +21,7 @@ function timers() {
 }
 
 test.each([0, 1_000, LONGEST_MS, LONGEST_MS + 1, 60 * 86_400_000, 60 * 86_400_000 + 30_000])(
-  "%i ms are waited for to the millisecond, in pieces where one timer is too short",
+  "a wait of %i ms is exact to the millisecond, in pieces if one timer is too short",
   (ms) => {
     const { set } = timers();
     let fired = 0;
@@ -36,7 +36,7 @@ test.each([0, 1_000, LONGEST_MS, LONGEST_MS + 1, 60 * 86_400_000, 60 * 86_400_00
   },
 );
 
-test("a callback is cancelled in whichever piece it waits", () => {
+test("a callback can be cancelled in any piece of its wait", () => {
   const { set, cleared } = timers();
   const cancel = systemClock.after(3 * LONGEST_MS, () => {});
   set[0]?.run();

@@ -45,7 +45,7 @@ function faultOf(result: Result<unknown, string>): string {
   return result.fault;
 }
 
-test("a session's records and runtime directories are made, every component its owner's alone", () => {
+test("a session's records and runtime directories are made, each component for its owner only", () => {
   const old = process.umask(0);
   try {
     const made = must(create());
@@ -61,7 +61,7 @@ test("a session's records and runtime directories are made, every component its 
   }
 });
 
-test("directories that others could enter are closed to them, but ~/.murmur is left as its user has it", () => {
+test("directories that others could enter are closed to them, but not ~/.murmur", () => {
   mkdirSync(`${home}/.murmur/records/`, { recursive: true });
   chmodSync(`${home}/.murmur`, 0o755);
   chmodSync(`${home}/.murmur/records`, 0o777);
@@ -79,7 +79,7 @@ test("HOME and the work folder may be links: they are resolved first", () => {
   made.close();
 });
 
-test("beneath HOME a link is refused at every component, and nothing is made behind it", async () => {
+test("below HOME a link is refused at every component, and nothing is made behind it", async () => {
   const elsewhere = folder.at("elsewhere");
   mkdirSync(elsewhere);
   const records = `.murmur/records${workdir}`;
@@ -96,7 +96,7 @@ test("beneath HOME a link is refused at every component, and nothing is made beh
   }
 });
 
-test("a file in the way, a session that is there already, and a home that is none are refused", async () => {
+test("a file in the way, a session that already exists, and an invalid home are refused", async () => {
   mkdirSync(`${home}/.murmur`);
   writeFileSync(`${home}/.murmur/records`, "");
   expect(faultOf(create())).toContain(`${home}/.murmur/records is a symbolic link or a file`);
@@ -127,7 +127,7 @@ test("each child has a work folder of its own", () => {
   for (const directory of [one, other, made]) directory.close();
 });
 
-test("a child's folder is not made behind a link, nor over one that is there", () => {
+test("a child's folder is not made behind a link or in the place of an existing one", () => {
   const elsewhere = folder.at("elsewhere");
   mkdirSync(elsewhere);
   const made = must(
@@ -143,7 +143,7 @@ test("a child's folder is not made behind a link, nor over one that is there", (
   made.close();
 });
 
-test("a child's folder is removed with all in it, whatever the modes, and no link is followed", async () => {
+test("a child's folder is removed whatever the modes inside, and no link is followed", async () => {
   const precious = folder.at("precious");
   mkdirSync(precious);
   writeFileSync(`${precious}/file`, "kept");
@@ -166,13 +166,13 @@ test("a child's folder is removed with all in it, whatever the modes, and no lin
   expect(await child.remove()).toEqual({ ok: true, value: undefined });
   expect(readdirSync(`${made.records.path}/children`)).toEqual([]);
   expect(readFileSync(`${precious}/file`, "utf8")).toBe("kept");
-  // The folder's own descriptor is let go.
+  // The folder's own descriptor is closed.
   await noMoreFilesThan(before - 1);
   expect(await child.remove()).toEqual({ ok: true, value: undefined });
   made.close();
 });
 
-test("a folder that was swapped for a link is not emptied through it", async () => {
+test("a folder that was replaced by a link is not emptied through it", async () => {
   const precious = folder.at("precious");
   mkdirSync(precious);
   writeFileSync(`${precious}/file`, "kept");
@@ -186,7 +186,7 @@ test("a folder that was swapped for a link is not emptied through it", async () 
   made.close();
 });
 
-test("the runtime directory goes at the end, the records stay, and nothing is left open", async () => {
+test("the runtime directory is removed at the end, the records stay, and nothing is left open", async () => {
   const before = openFiles();
   const made = must(create());
   writeFileSync(`${made.records.path}/trace.jsonl`, "");

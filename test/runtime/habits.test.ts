@@ -1,4 +1,4 @@
-/** What `using` and an `AbortSignal` do for a session, a child and whatever waits. */
+/** What `using` and an `AbortSignal` do for a session, a child and everything that waits. */
 
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
@@ -53,7 +53,7 @@ async function statusOf(world: World, id: string): Promise<unknown> {
   return ((await response.json()) as { status?: unknown }).status;
 }
 
-test("a session that goes out of its block has failed, unless it said how it ended", () =>
+test("a session that leaves its block has failed, unless it was closed with another status", () =>
   withWorld(async (world) => {
     let thrown = "";
     let runtime = "";
@@ -82,7 +82,7 @@ test("a session is not opened once its signal has aborted", () =>
     expect(session).toMatchObject({ ok: false, fault: { code: "E-RUN-019" } });
   }));
 
-test("every request of the client can be given up", async () => {
+test("every request of the client can be aborted", async () => {
   using silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const url = parseRoostUrl(`http://127.0.0.1:${silent.port}`);
   if (!url.ok) throw new Error(url.fault);
@@ -101,7 +101,7 @@ test("every request of the client can be given up", async () => {
   for (const answer of await Promise.all(asked)) expect(answer.kind).toBe("unreachable");
 });
 
-test("a reading stops where it is given up", async () => {
+test("reading a file stops when it is aborted", async () => {
   const folder = testFolder();
   try {
     writeFileSync(join(folder.path, "large"), Buffer.alloc(1024 * 1024));

@@ -22,7 +22,7 @@ test("an identifier is its prefix and a UUID of version 7 that starts with the t
   expect(Math.abs(age)).toBeLessThan(60_000);
 });
 
-test("each is greater than the one before: in one millisecond, past the counter's end, with a clock set back", () => {
+test("each is greater than the last: within a millisecond, past the counter, with a clock set back", () => {
   const times = [...Array<number>(10_000).fill(5_000), 4_000, 3_000, 5_001, 5_002, 5_010, 5_009];
   const make = createIdMaker(source(times, 0xa5));
   const made = times.map(() => make("dlg"));
@@ -31,13 +31,13 @@ test("each is greater than the one before: in one millisecond, past the counter'
   for (const id of made) expect(id).toMatch(FORM);
 });
 
-test("the ones of this process sort by their making, and none comes twice", () => {
+test("the identifiers of this process sort in the order they were made, and none is repeated", () => {
   const made = Array.from({ length: 20_000 }, () => newId("msg"));
   expect(new Set(made).size).toBe(made.length);
   expect([...made].sort()).toEqual(made);
 });
 
-test("a directory's suffix is 16 lowercase hex digits, never the same", () => {
+test("a directory's suffix is 16 lowercase hex digits, different each time", () => {
   expect(directorySuffix((count) => new Uint8Array(count).fill(0xab))).toBe("abababababababab");
   const many = new Set(Array.from({ length: 1000 }, () => directorySuffix()));
   expect(many.size).toBe(1000);

@@ -51,12 +51,12 @@ function isCloseOnExec(fdinfo: string): boolean {
 }
 
 describe("the child's half", () => {
-  test.each([undefined, "", "  \n"])("%p is absent", (value) => {
+  test.each([undefined, "", "  \n"])("takes %p for an absent lifeline", (value) => {
     expect(holdLifeline({ MURMUR_SPAWNER_LIFELINE: value })).toEqual({ ok: true, value: undefined });
   });
 
   test.each(["0", "2", "-3", "3.5", "0x4", "three", "3,4", "99999999999", "987654321"])(
-    "%s names no lifeline",
+    "refuses %s, which names no lifeline",
     (value) => {
       const held = holdLifeline({ MURMUR_SPAWNER_LIFELINE: value });
       if (held.ok) throw new Error("it was held");
@@ -65,7 +65,7 @@ describe("the child's half", () => {
     },
   );
 
-  test("a write end, a file and a socket are told apart from a read end", () => {
+  test("tells a write end, a file and a socket apart from a read end", () => {
     const { readEnd, writeEnd } = pipe();
     const file = openSync(import.meta.path, "r");
     closing.push(() => [readEnd, writeEnd, file].forEach(closeSync));
@@ -77,7 +77,7 @@ describe("the child's half", () => {
     expect(why(file)).toContain("is not a pipe");
   });
 
-  test("a socket pair, which a piped stdio entry is, is refused", async () => {
+  test("refuses a socket pair, which is what a piped stdio entry is", async () => {
     const child = Bun.spawn([process.execPath, "-e", HOLD], {
       env: { PATH: process.env.PATH, MURMUR_SPAWNER_LIFELINE: "3" },
       stdio: ["ignore", "pipe", "inherit", "pipe"],
@@ -86,7 +86,7 @@ describe("the child's half", () => {
     expect(await child.exited).toBe(9);
   });
 
-  test("hears the end, and bytes before it are not the end", async () => {
+  test("notices the end, and does not take bytes before it for the end", async () => {
     const { readEnd, writeEnd } = pipe();
     const child = run(
       `${HOLD}
@@ -105,7 +105,7 @@ describe("the child's half", () => {
     expect(await child.exited).toBe(7);
   });
 
-  test("hears at once of an end that came earlier", async () => {
+  test("notices at once an end that came earlier", async () => {
     const waiting = pipe();
     closeSync(waiting.writeEnd);
     const kept = run(
@@ -123,24 +123,27 @@ describe("the child's half", () => {
     expect(await child.exited).toBe(0);
   });
 
-  test.skipIf(process.platform !== "linux")("hands the descriptor to no program that it starts", async () => {
-    const ends = lifeline();
-    // Bun closes what it does not hand on; another way to start a program would not, so the flag itself counts.
-    const child = run(
-      `${HOLD}
+  test.skipIf(process.platform !== "linux")(
+    "passes the descriptor to no program that it starts",
+    async () => {
+      const ends = lifeline();
+      // Bun closes what it does not pass on; other ways to start a program do not, so the flag itself counts.
+      const child = run(
+        `${HOLD}
        console.log(require("node:fs").readFileSync("/proc/self/fdinfo/3", "utf8"));
        console.log(Bun.spawnSync(["sh", "-c", "ls -l /proc/$$/fd"]).stdout.toString());`,
-      ends.readEnd,
-    );
-    const listed = await new Response(child.stdout).text();
-    expect(isCloseOnExec(listed)).toBe(true);
-    expect(listed).toContain(" 0 ->");
-    expect(listed).not.toContain(" 3 ->");
-  });
+        ends.readEnd,
+      );
+      const listed = await new Response(child.stdout).text();
+      expect(isCloseOnExec(listed)).toBe(true);
+      expect(listed).toContain(" 0 ->");
+      expect(listed).not.toContain(" 3 ->");
+    },
+  );
 });
 
 const SLEEP = uniqueSleep();
-/** What keeps the main thread from everything else. */
+/** What blocks the main thread. */
 const BUSY = {
   "a busy loop": "for (;;) {}",
   "a command that it waits for": `Bun.spawnSync(["sh", "-c", "exec ${SLEEP}"]);`,
@@ -161,7 +164,7 @@ describe("a bound after the end", () => {
     for (const pid of processesOf(SLEEP)) process.kill(pid, "SIGKILL");
   });
 
-  test("counts from when it was set where the end came before", async () => {
+  test("counts from when it was set if the end came earlier", async () => {
     const { readEnd, writeEnd } = pipe();
     closeSync(writeEnd);
     const child = run(
@@ -176,7 +179,7 @@ describe("a bound after the end", () => {
     expect(await child.exited).toBe(143);
   });
 
-  test("that never comes ends nothing", async () => {
+  test("that never begins ends nothing", async () => {
     const { readEnd, writeEnd } = pipe();
     closeSync(writeEnd);
     const child = run(`${HOLD} await held.value.ended; console.log("on"); process.exit(3);`, readEnd);
@@ -185,45 +188,51 @@ describe("a bound after the end", () => {
   });
 });
 
-test.skipIf(process.platform !== "linux")("hears the end where no thread can be had", async () => {
-  const { readEnd, writeEnd } = pipe();
-  const child = run(
-    `import { withoutThreads } from "${import.meta.dir}/without-threads.ts";
+test.skipIf(process.platform !== "linux")(
+  "the end of a lifeline is noticed even if no thread can be started",
+  async () => {
+    const { readEnd, writeEnd } = pipe();
+    const child = run(
+      `import { withoutThreads } from "${import.meta.dir}/without-threads.ts";
      import { holdLifeline } from "${source}/lifeline/child.ts";
      await withoutThreads();
      const held = holdLifeline(process.env);
      held.value.exitAfter(10);
      setInterval(() => {}, 1000);
      console.log("holding");`,
-    readEnd,
-  );
-  closeSync(readEnd);
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  expect((await reader.read()).value).toBe("holding\n");
-  writeSync(writeEnd, "not an end");
-  closeSync(writeEnd);
-  expect(await child.exited).toBe(143);
-});
+      readEnd,
+    );
+    closeSync(readEnd);
+    const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await reader.read()).value).toBe("holding\n");
+    writeSync(writeEnd, "not an end");
+    closeSync(writeEnd);
+    expect(await child.exited).toBe(143);
+  },
+);
 
 describe("the parent's half", () => {
-  test.skipIf(process.platform !== "linux")("keeps both ends from what it starts but the child", async () => {
-    const ends = lifeline();
-    const own = Bun.spawnSync(["ls", "-l", `/proc/${process.pid}/fd`]).stdout.toString();
-    const sibling = Bun.spawnSync(["sh", "-c", "ls -l /proc/$$/fd"]).stdout.toString();
-    const child = Bun.spawn(["sh", "-c", "ls -l /proc/$$/fd"], {
-      stdio: ["ignore", "pipe", "ignore", ends.readEnd],
-    });
-    const pipe = / 3 -> (pipe:\[\d+\])/.exec(await new Response(child.stdout).text())?.[1] ?? "";
-    const held = own.split("\n").filter((line) => line.endsWith(pipe));
-    expect(held).toHaveLength(2);
-    for (const line of held) {
-      const descriptor = / (\d+) -> /.exec(line)?.[1];
-      expect(isCloseOnExec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"))).toBe(true);
-    }
-    expect(sibling).not.toContain(pipe);
-  });
+  test.skipIf(process.platform !== "linux")(
+    "passes its ends to no process other than the child",
+    async () => {
+      const ends = lifeline();
+      const own = Bun.spawnSync(["ls", "-l", `/proc/${process.pid}/fd`]).stdout.toString();
+      const sibling = Bun.spawnSync(["sh", "-c", "ls -l /proc/$$/fd"]).stdout.toString();
+      const child = Bun.spawn(["sh", "-c", "ls -l /proc/$$/fd"], {
+        stdio: ["ignore", "pipe", "ignore", ends.readEnd],
+      });
+      const pipe = / 3 -> (pipe:\[\d+\])/.exec(await new Response(child.stdout).text())?.[1] ?? "";
+      const held = own.split("\n").filter((line) => line.endsWith(pipe));
+      expect(held).toHaveLength(2);
+      for (const line of held) {
+        const descriptor = / (\d+) -> /.exec(line)?.[1];
+        expect(isCloseOnExec(readFileSync(`/proc/self/fdinfo/${descriptor}`, "utf8"))).toBe(true);
+      }
+      expect(sibling).not.toContain(pipe);
+    },
+  );
 
-  test("closes each end once, whatever is called again", () => {
+  test("closes each end once, even if it is called again", () => {
     const ends = lifeline();
     ends.close();
     const taken = openSync("/dev/null", "r");
@@ -233,7 +242,7 @@ describe("the parent's half", () => {
     closeSync(taken);
   });
 
-  test("keeps its write end until the child that has it is gone", async () => {
+  test("keeps its write end open until its child is gone", async () => {
     const ends = lifeline();
     const child = run(`${HOLD} await held.value.ended; process.exit(7);`, ends.readEnd);
     const gone = Promise.withResolvers<void>();
@@ -282,20 +291,20 @@ describe("at the end of the spawner", () => {
     expect([log, bounds]).toEqual([["exit 143"], [1_000]]);
   });
 
-  test("so does one that is told to end by a signal", () => {
+  test("a script child that is told to end by a signal does the same", () => {
     const { log, terminate } = scene(() => ({ kind: "script" }));
     terminate();
     expect(log).toEqual(["exit 143"]);
   });
 
-  test("a signal to a child that holds a lifeline hurries the ends of its own children", async () => {
+  test("a signal to a child that holds a lifeline makes its own children end sooner", async () => {
     const { hurry, terminate } = scene(agent(() => new Promise(() => {})));
     expect(hurry.signal.aborted).toBe(false);
     terminate();
     expect(hurry.signal.aborted).toBe(true);
   });
 
-  test("an agent child records it, winds down and exits as that came out", async () => {
+  test("an agent child records it, winds down and exits with the result of the wind-down", async () => {
     const { log, endSpawner, turn } = scene(agent(async () => 0));
     endSpawner();
     await turn();
@@ -312,7 +321,7 @@ describe("at the end of the spawner", () => {
     expect(log.at(-1)).toBe("exit 143");
   });
 
-  test("an end after SIGTERM began the wind-down writes nothing, and still bounds it", async () => {
+  test("an end after SIGTERM has begun the wind-down writes nothing, but still limits its time", async () => {
     const { log, clock, endSpawner, terminate, turn } = scene(agent(() => new Promise(() => {})));
     terminate();
     endSpawner();
@@ -321,7 +330,7 @@ describe("at the end of the spawner", () => {
     expect(log).toEqual(["wind down", "exit 143"]);
   });
 
-  test("a signal after the end begins no second wind-down", async () => {
+  test("a signal after the end starts no second wind-down", async () => {
     const { log, endSpawner, terminate, turn } = scene(agent(() => new Promise(() => {})));
     endSpawner();
     await turn();

@@ -55,9 +55,9 @@ export interface Run {
 }
 
 /**
- * Plays the same thing again and again: it is interrupted at its first moment, then at its second, until one run comes to
- * its end before its moment does. A moment is where the code that made use of something comes to its next `await`, so
- * that nothing is cut in two that nothing can cut in two.
+ * Plays the same thing again and again: it is interrupted at its first moment, then at its second, until one run ends
+ * before its moment comes. A moment is where the code that used something reaches its next `await`, so that nothing is
+ * interrupted in the middle of what runs without a break.
  *
  * @param play plays once, and checks what is left
  * @param stride only every so many moments, where playing is expensive

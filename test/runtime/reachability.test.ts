@@ -16,11 +16,11 @@ async function modulesOf(entry: string): Promise<string[]> {
   return Object.keys(built.metafile?.inputs ?? {});
 }
 
-test("nothing of the runtime library is in the daemon", async () => {
+test("the daemon contains nothing of the runtime library", async () => {
   const daemon = await modulesOf("src/main.ts");
   expect(daemon.some((path) => path.endsWith("src/daemon.ts"))).toBe(true);
   expect(daemon.filter((path) => path.includes("src/runtime/"))).toEqual([]);
-  // The same question, asked of a program where the answer is another.
+  // The same question about a program that has the opposite answer.
   const runtime = await modulesOf("src/runtime/index.ts");
   expect(runtime.some((path) => path.endsWith("src/runtime/launch/launch.ts"))).toBe(true);
 });

@@ -18,7 +18,7 @@ const operator = new Secret(OPERATOR);
 const both = [approval, operator];
 
 describe("redacting a result", () => {
-  test("takes every occurrence of every secret, and nothing else", () => {
+  test("removes every occurrence of every secret, and nothing else", () => {
     const other = new Secret("another-secret");
     expect(redact(`${TOKEN}${TOKEN} another-secret x`, [secret, other])).toBe(
       "<redacted><redacted> <redacted> x",
@@ -27,17 +27,17 @@ describe("redacting a result", () => {
     expect(redact(near, [approval])).toBe(near);
   });
 
-  test("never makes it longer: a token that is short is masked by its length", () => {
+  test("never makes it longer: a short token is masked at its own length", () => {
     expect(redact("a tool told", [new Secret("to")])).toBe("a **ol **ld");
     expect(redact("eeee", [new Secret("e")])).toBe("****");
   });
 
-  test("of secrets that overlap leaves nothing", () => {
+  test("leaves nothing of secrets that overlap", () => {
     expect(redact("x-abcdefghijkl-y", [new Secret("abcdefgh"), new Secret("efghijkl")])).toBe("x-********-y");
     expect(redact(`${OPERATOR}tail`, [operator, new Secret(`${OPERATOR}tail`)])).toBe("<redacted>");
   });
 
-  test("in pieces is the same, however it is cut", () => {
+  test("in pieces has the same outcome, however it is cut", () => {
     fc.assert(
       fc.property(
         fc.array(fc.constantFrom(APPROVAL, OPERATOR, APPROVAL.slice(0, 40), "m", "8c1f", "é", "\n", "x"), {
@@ -61,7 +61,7 @@ describe("redacting a result", () => {
     );
   });
 
-  test("before a cut takes one that goes on beyond it, and no letter that only could", () => {
+  test("removes a secret that continues beyond a cut, but no letter that merely could begin one", () => {
     const bytes = Buffer.from(`${"x".repeat(10)}${APPROVAL}${"y".repeat(10)}`);
     expect(Buffer.from(redactBytes(bytes, 15, both)).toString()).toBe("xxxxxxxxxx<redacted>");
     expect(Buffer.from(redactBytes(bytes, 10, both)).toString()).toBe("xxxxxxxxxx");
@@ -71,13 +71,13 @@ describe("redacting a result", () => {
 });
 
 describe("redacting what a child says", () => {
-  test("takes whole tokens", () => {
+  test("removes whole tokens", () => {
     expect(redactSaid(`a ${APPROVAL} b ${OPERATOR}${APPROVAL}${OPERATOR}.`, both)).toBe(
       "a <redacted> b <redacted><redacted><redacted>.",
     );
   });
 
-  test("takes what has the shape of a token of the daemon's, whosever it is, and half of one", () => {
+  test("removes anything with the shape of a daemon token, whoever owns it, or of half of one", () => {
     for (const token of [
       "msa1.eyJ2IjoxLCJzaWQi.bWFj",
       "msc1.eyJ2IjoxLCJzaWQi",
@@ -90,14 +90,14 @@ describe("redacting what a child says", () => {
     expect(redactSaid(others, [])).toBe(others);
   });
 
-  test("takes its pieces: split over lines, cut, with white space or invisible characters in between", () => {
+  test("removes pieces: split over lines, cut, with white space or invisible characters in between", () => {
     for (const token of [APPROVAL, OPERATOR]) {
       for (const size of [16, 20, 32, 64]) {
         for (const between of ["\n", " ", "\u200b", "\u0000", '",\n"']) {
           const pieces = token.match(new RegExp(`.{1,${size}}`, "g")) ?? [];
           const shown = redactSaid(pieces.join(between), both);
           const left = shown.replaceAll("<redacted>", "").replaceAll(between, "");
-          // Of the last piece, which may be shorter, less than 16 characters stay.
+          // Fewer than 16 characters remain of the last piece, which may be shorter.
           expect(token.endsWith(left)).toBe(true);
           expect(left.length).toBeLessThan(16);
         }
@@ -114,7 +114,7 @@ describe("redacting what a child says", () => {
     }
   });
 
-  test("takes one whose characters are percent-encoded, all or some", () => {
+  test("removes a token with some or all characters percent-encoded", () => {
     const all = [...APPROVAL].map((c) => `%${c.charCodeAt(0).toString(16)}`).join("");
     const upper = all.toUpperCase();
     const dots = APPROVAL.replaceAll(".", "%2E");
@@ -127,7 +127,7 @@ describe("redacting what a child says", () => {
     expect(redactSaid("msc1%2eeyJ2IjoxLCJzaWQi%2Eabc&", [])).toBe("<redacted>&");
   });
 
-  test("leaves every other text as it is", () => {
+  test("does not change any other text", () => {
     fc.assert(
       fc.property(fc.string({ unit: "binary", maxLength: 200 }), (text) => {
         expect(redactSaid(text, both)).toBe(text);
@@ -137,14 +137,14 @@ describe("redacting what a child says", () => {
     expect(redactSaid(text, both)).toBe(text);
   });
 
-  test("takes little time for a flood, also with the longest token there can be", () => {
+  test("takes little time for a flood, even with the longest possible token", () => {
     const long = new Secret("ab".repeat(4096));
     const flood = `${"ab".repeat(30_000)} ${"m".repeat(30_000)} ${"msa1.".repeat(10_000)} ${"%6d".repeat(20_000)}`;
     expect(redactSaid(flood, [long, ...both]).length).toBeLessThan(flood.length);
   });
 });
 
-test("a cut may leave the beginning of a secret, or of a shape", () => {
+test("the beginning of a secret, or of a token's shape, is recognized before a cut", () => {
   const partial = (text: string) => partialSecret(text, [operator]);
   expect(partial(`x ${OPERATOR.slice(0, 9)}`)).toBe(9);
   expect(partial(`x ${OPERATOR.slice(1, 9)}`)).toBe(0);

@@ -33,7 +33,7 @@ test("a file is replaced whole", async () => {
 });
 
 test.skipIf(process.platform !== "linux")(
-  "whoever fails to fill it leaves the old one, and nothing else",
+  "a failure to fill the file leaves the old one and no other",
   async () => {
     const before = openFiles();
     expect(await replaceFile(directory, "kept", () => fault("ENOSPC"))).toEqual(fault("ENOSPC"));

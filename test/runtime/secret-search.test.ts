@@ -4,7 +4,7 @@ import { createRedactor } from "../../src/runtime/redaction.ts";
 import { Secret } from "../../src/runtime/secret.ts";
 import { begunAtEnd, occurrencesOf } from "../../src/runtime/secret-search.ts";
 
-/** Texts of two letters: a token stands in them often, and begins at every other place. */
+/** Texts of two letters: a token occurs in them often, and its beginning occurs everywhere. */
 const of = (least: number, most: number) =>
   fc.string({ unit: fc.constantFrom("a", "b"), minLength: least, maxLength: most });
 
@@ -17,7 +17,7 @@ function plainly(token: string, text: string): { readonly places: number[]; read
   return { places, begun };
 }
 
-test("a token is found where it stands, and where it begins at the end", () => {
+test("a token is found in full, and where its beginning is at the end", () => {
   fc.assert(
     fc.property(of(1, 8), of(0, 40), (token, text) => {
       const secret = new Secret(token);
@@ -39,7 +39,7 @@ test("a token is found where it stands, and where it begins at the end", () => {
 });
 
 test("an answer that repeats the beginning of a child's token is read as quickly as any other", () => {
-  // Compared at every place, this takes minutes: more than the suite gives a test.
+  // Comparing at every place would take minutes: more than the suite gives a test.
   const redactor = createRedactor([new Secret(`${"a".repeat(4096)}b${"a".repeat(4095)}`)]);
   const piece = Buffer.alloc(64 * 1024, "a");
   let passed = 0;

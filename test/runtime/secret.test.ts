@@ -8,7 +8,7 @@ setDefaultTimeout(120_000);
 const TOKEN = "msc1.eyJ2IjoxfQ.bWFj";
 const secret = new Secret(TOKEN);
 
-describe("a secret does not show", () => {
+describe("a secret is not shown", () => {
   const nested = { deep: { list: [secret], map: new Map([["token", secret]]) } };
   const shown: Record<string, string> = {
     template: `${secret}`,
@@ -21,11 +21,11 @@ describe("a secret does not show", () => {
     entries: JSON.stringify([Object.entries(secret), Object.getOwnPropertyNames(secret), { ...secret }]),
     clone: inspect(structuredClone({ secret })),
   };
-  test.each(Object.keys(shown))("%s", (how) => {
+  test.each(Object.keys(shown))("by %s", (how) => {
     expect(shown[how]).not.toContain(TOKEN);
   });
 
-  test("on the console, and in an exception nobody caught", async () => {
+  test("on the console or in an uncaught exception", async () => {
     const program = `
       import { Secret } from "${import.meta.dir}/../../src/runtime/secret.ts";
       const secret = new Secret(process.argv.at(-1));
@@ -43,7 +43,7 @@ describe("a secret does not show", () => {
   });
 });
 
-test("what cannot travel in a header is no token", () => {
+test("a text that cannot be sent in a header is no token", () => {
   for (const text of ["", " ", "a b", "a\r\nb", "ä", "x".repeat(8193), undefined, 7]) {
     expect(parseSecret(text)).toBeUndefined();
   }

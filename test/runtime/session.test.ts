@@ -73,7 +73,7 @@ async function server(answer: Parameters<typeof rawServer>[0]): Promise<RawServe
   return one;
 }
 
-describe("who registers", () => {
+describe("the daemon registers", () => {
   test("a session that may spawn, with a credential of its own", async () => {
     const opened = await open({});
     if (!opened.ok) throw new Error(describeRefusal(opened.fault));
@@ -91,7 +91,7 @@ describe("who registers", () => {
     expect(written).toBe("");
   });
 
-  test("a session may have an id of any characters that the daemon takes, and be asked for", async () => {
+  test("a session under an id of any characters that it accepts, and returns it when asked", async () => {
     const opened = await open({});
     if (!opened.ok || !opened.value.registration) throw new Error("no client");
     const { client } = opened.value.registration;
@@ -104,7 +104,7 @@ describe("who registers", () => {
     await closeSession(opened.value, "complete");
   });
 
-  test("nobody else: no connection is opened, and no address is needed", async () => {
+  test("no other session: no connection is opened, and no address is needed", async () => {
     const silent = await server(reply(200, "{}"));
     for (const MURMUR_ROOST_URL of [silent.url, undefined]) {
       const opened = await open({ capsule: "local/worker", environment: { MURMUR_ROOST_URL } });
@@ -132,7 +132,7 @@ describe("who registers", () => {
 });
 
 describe("delegate-task", () => {
-  test("is the session's own, by the bare names that its manifest lists, in that order", async () => {
+  test("belongs to the session and has the bare names that its manifest lists, in that order", async () => {
     await world.publish(
       "local/chief",
       "spawn: {allow: [murmur/z, local/a, murmur/z], workdir_snapshot: [local/a]}",
@@ -157,7 +157,7 @@ describe("delegate-task", () => {
     await closeSession(opened.value, "complete");
   });
 
-  test("is not there where the manifest lists nothing", async () => {
+  test("does not exist if the manifest lists nothing", async () => {
     const opened = await open({ capsule: "local/worker" });
     if (!opened.ok) throw new Error(describeRefusal(opened.fault));
     expect(opened.value.delegateTask).toBeUndefined();
@@ -181,8 +181,8 @@ describe("delegate-task", () => {
   );
 });
 
-describe("what refuses the launch", () => {
-  test("no daemon to register at", async () => {
+describe("the launch is refused for", () => {
+  test("a missing daemon to register at", async () => {
     const unset = await refusal({ environment: { MURMUR_ROOST_URL: undefined } });
     expect(unset).toBe("E-RUN-019: local/parent@0.1.0 could not register: MURMUR_ROOST_URL is not set");
     await using gone = await leasePort();
@@ -217,7 +217,7 @@ describe("what refuses the launch", () => {
     ["E-RUN-046", { MURMUR_FORMATION_CHANNEL: "999999" }],
     ["E-RUN-020", { MURMUR_SPAWNER: "{}" }],
     ["E-RUN-020", { MURMUR_SPAWNER_LIFELINE: "1" }],
-  ])("%s for %p, before the daemon hears of a session", async (code, environment) => {
+  ])("%s, given %p, before the daemon hears of a session", async (code, environment) => {
     const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
     const said = await refusal({ environment: { ...environment, MURMUR_ROOST_URL: daemon.url } });
     expect(said).toStartWith(`${code}: ${Object.keys(environment)[0]} `);
@@ -229,7 +229,7 @@ describe("what refuses the launch", () => {
     expect(await refusal({ capsule: "local/broken" })).toContain("capabilities.spawn.allow: must be a list");
   });
 
-  test("a command line that is none of a capsule's, which is the process's own where no other is given", async () => {
+  test("a command line that is not a capsule's; the process's own is used if none is given", async () => {
     const program = join(import.meta.dir, "../../examples/outcomes/worker.ts");
     const started = Bun.spawn([process.execPath, "--no-env-file", program, "run", "--capsule", "worker"], {
       env: { PATH: process.env.PATH, HOME: world.home },
@@ -239,7 +239,7 @@ describe("what refuses the launch", () => {
     expect(await started.exited).toBe(1);
   });
 
-  test("a home that is none", async () => {
+  test("an invalid home", async () => {
     for (const HOME of [undefined, "", "relative", "/nowhere/at/all"]) {
       expect(await refusal({ environment: { HOME } })).toContain("HOME");
     }

@@ -26,7 +26,7 @@ describe("the arguments of a run", () => {
     ["--capsule-version", given.with(4, "..")],
     ["--workdir", given.slice(0, 5)],
     ["--parent-workdir-snapshot", [...given, "--parent-workdir-snapshot", "[]"]],
-  ])("%s is said where it is wrong", (name, argv) => {
+  ])("with a wrong %s are refused, and the fault names it", (name, argv) => {
     const read = parseRunArguments(argv);
     expect(read.ok ? "" : read.fault).toContain(name);
   });

@@ -16,7 +16,7 @@ const formation = readFormationId({ MURMUR_FORMATION_ID: `frm_${"0".repeat(32)}`
 if (!formation.ok || !formation.value || !door) throw new Error("the test's own values do not parse");
 const handle = { sessionId: "ses_p", contextId: "ctx_1", delegationId: "dlg_1", url: door };
 
-/** Everything that must not get through, among what may. */
+/** Everything that must not be passed on, among what may. */
 const parent = {
   PATH: "/bin",
   HOME: "/home/me",
@@ -46,7 +46,7 @@ const base: ChildEnvironment = {
 };
 
 describe("a child's environment", () => {
-  test("is the runtime's names and what both manifests allow", () => {
+  test("consists of the runtime's names and what both manifests allow", () => {
     expect({ ...childEnvironment(base) }).toEqual({
       SHARED: "shared",
       PATH: "/bin",
@@ -59,7 +59,7 @@ describe("a child's environment", () => {
     });
   });
 
-  test("names the spawner and the formation where there are any", () => {
+  test("names the spawner and the formation if there are any", () => {
     const full = childEnvironment({ ...base, handle, formationId: formation.value });
     expect(full.MURMUR_FORMATION_ID).toBe(formation.value);
     expect(full.MURMUR_SPAWNER).toBe(
@@ -67,7 +67,7 @@ describe("a child's environment", () => {
     );
   });
 
-  test("never takes a name of the runtime's from the parent, whoever lists it", () => {
+  test("never takes one of the runtime's names from the parent, whichever manifest lists it", () => {
     const names = Object.keys(parent).filter((name) => name !== "MURMUR_MUR_BINARY");
     const listed = childEnvironment({ ...base, parentAllows: names, childAllows: names });
     expect(listed.MURMUR_ROOST_URL).toBe("http://127.0.0.1:7700");
@@ -83,7 +83,7 @@ describe("a child's environment", () => {
     for (const name of absent) expect(Object.hasOwn(listed, name)).toBe(false);
   });
 
-  test("is put together as quickly where both manifests allow very many names", () => {
+  test("is built as quickly if both manifests allow very many names", () => {
     // Looked up in a list one by one, this takes minutes: more than the suite gives a test.
     const names = Array.from({ length: 200_000 }, (_, index) => `N${index}`);
     const last = names.at(-1) ?? "";
@@ -96,7 +96,7 @@ describe("a child's environment", () => {
     expect(environment[last]).toBe("1");
   });
 
-  test("leaves out what the parent does not hold", () => {
+  test("leaves out what the parent's environment does not contain", () => {
     const names = ["MISSING", "toString", "__proto__"];
     const listed = childEnvironment({
       ...base,
@@ -114,7 +114,7 @@ describe("a child's environment", () => {
   });
 });
 
-test("a runtime's commands see its session and nothing between it and its spawner", () => {
+test("a runtime's commands see its session, but nothing that is between it and its spawner", () => {
   const handed = commandEnvironment(parent, { sessionId: "ses_own", runtimeDirectory: "/r" });
   expect(handed.MURMUR_SESSION_ID).toBe("ses_own");
   expect(handed.MURMUR_RUNTIME_DIR).toBe("/r");
@@ -124,13 +124,13 @@ test("a runtime's commands see its session and nothing between it and its spawne
 });
 
 describe("MURMUR_SPAWNER", () => {
-  test("comes back as it was written, with and without a door", () => {
+  test("is read as it was written, with and without a door", () => {
     for (const written of [handle, { sessionId: "s", contextId: "c", delegationId: "d" }]) {
       expect(parseSpawnerHandle(formatSpawnerHandle(written))).toEqual({ ok: true, value: written });
     }
   });
 
-  test.each([undefined, "", " \n"])("%p is a capsule nobody delegated", (value) => {
+  test.each([undefined, "", " \n"])("set to %p means that nobody delegated the capsule", (value) => {
     expect(parseSpawnerHandle(value)).toEqual({ ok: true, value: undefined });
   });
 
@@ -146,7 +146,7 @@ describe("MURMUR_SPAWNER", () => {
       delegation_id: [undefined, "", "a b"],
       url: ["", null, "127.0.0.1:1", "http://example.com:80", "http://localhost:1", "http://a@127.0.0.1:1"],
     }).flatMap(([key, values]) => values.map((value) => JSON.stringify({ ...fields, [key]: value }))),
-  ])("%s refuses the launch and is not quoted", (value) => {
+  ])("with %s refuses the launch and is not quoted", (value) => {
     const read = parseSpawnerHandle(value);
     if (read.ok) throw new Error("it was read");
     expect(read.fault.code).toBe("E-RUN-020");
@@ -160,7 +160,7 @@ test.each([
   ["http://127.9.8.7:65535", "127.9.8.7:65535"],
   ["http://[::1]:80/", "[::1]:80"],
   ["http://127.0.0.1:80", "127.0.0.1:80"],
-])("%s is a door, and is named with its port", (text, address) => {
+])("%s is accepted as a door and read with its port", (text, address) => {
   const parsed = parseDoorUrl(text);
   if (!parsed) throw new Error("it is none");
   expect(addressOf(parsed)).toBe(address);
@@ -191,11 +191,11 @@ test.each([
   "http://127.0.0.1:1/admin",
   "http://127.0.0.1:1/?x",
   "http://127.0.0.1:1#x",
-])("%s is no door", (text) => {
+])("%s is refused as a door", (text) => {
   expect(parseDoorUrl(text)).toBeUndefined();
 });
 
-test("a session_id that shows a token is none", () => {
+test("a spawner is refused if its session_id shows a token", () => {
   const approval = new Secret(`msa1.${"eyJ2IjoxLCJ4".repeat(6)}.${"Q".repeat(43)}`);
   const operator = "operator-token-0123456789abcdef";
   const said = (session_id: string, more: object = {}) =>
@@ -222,7 +222,7 @@ test("a formation id is frm_ and 32 lowercase hex digits", () => {
   }
 });
 
-test("MURMUR_DELEGATION_TIMEOUT_SECS wins where it is a positive whole number", () => {
+test("MURMUR_DELEGATION_TIMEOUT_SECS takes precedence if it is a positive whole number", () => {
   expect(delegationTimeoutSecs({})).toBe(600);
   expect(delegationTimeoutSecs({}, 30)).toBe(30);
   expect(delegationTimeoutSecs({ MURMUR_DELEGATION_TIMEOUT_SECS: "5" }, 30)).toBe(5);

@@ -1,4 +1,4 @@
-/** What a formation hands a member, with descriptors that are open in this very process. */
+/** What a formation passes to a member, with descriptors that are open in this very process. */
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
@@ -39,7 +39,7 @@ function refusalOf(environment: Record<string, string>, where: "member" | "alone
 /** A number that no descriptor has. */
 const CLOSED = "999999";
 
-test("a process that is in no formation, and a member that is handed what it must be, are taken", () => {
+test("a process in no formation, and a member with everything it needs, are accepted", () => {
   const { readEnd, writeEnd } = pipe();
   const channel = pipe();
   writeSync(channel.writeEnd, "tokens");
@@ -51,13 +51,13 @@ test("a process that is in no formation, and a member that is handed what it mus
   expect(refusalOf({ MURMUR_FORMATION_LIFELINE: "  " }, "alone")).toBe("it is taken");
   expect(refusalOf(ends)).toBe("it is taken");
   expect(refusalOf({ MURMUR_FORMATION_CHANNEL: String(file("/dev/null", "r")) })).toBe("it is taken");
-  // What the channel holds is still in it.
+  // The channel's contents are still in it.
   const rest = Buffer.alloc(16);
   expect(rest.toString("utf8", 0, readSync(channel.readEnd, rest))).toBe("tokens");
   expect(writeEnd).toBeGreaterThan(2);
 });
 
-test("the descriptors are for no program that is started from here", () => {
+test("the descriptors are not inherited by programs that this process starts", () => {
   if (process.platform !== "linux") return;
   const lifeline = pipe();
   const channel = file("/dev/null", "r");
@@ -83,12 +83,12 @@ describe("MURMUR_FORMATION_PEERS", () => {
 describe("MURMUR_FORMATION_LIFELINE", () => {
   const lifeline = (value: string | number) => refusalOf({ MURMUR_FORMATION_LIFELINE: String(value) });
 
-  test("is refused without a formation, though it is a lifeline", () => {
+  test("is refused without a formation, even if it is a lifeline", () => {
     const set = { MURMUR_FORMATION_LIFELINE: String(pipe().readEnd) };
     expect(refusalOf(set, "alone")).toContain("is set without MURMUR_FORMATION_ID");
   });
 
-  test("is refused where it is anything but a pipe's read end numbered 3 or above", () => {
+  test("is refused unless it is a pipe's read end numbered 3 or above", () => {
     for (const value of ["0", "2", "-3", "x", "3x", "0x3", "1e1", "3.0"]) {
       expect(lifeline(value)).toContain("it is not a number of 3 or above");
     }
@@ -102,7 +102,7 @@ describe("MURMUR_FORMATION_LIFELINE", () => {
 describe("MURMUR_FORMATION_CHANNEL", () => {
   const channel = (value: string | number) => refusalOf({ MURMUR_FORMATION_CHANNEL: String(value) });
 
-  test("is refused where nothing can be read from what it names", () => {
+  test("is refused if nothing can be read from what it names", () => {
     for (const value of ["", " ", "-1", "x", "3x"]) {
       expect(channel(value)).toContain("it is not a descriptor's number");
     }

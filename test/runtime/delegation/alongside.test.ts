@@ -32,7 +32,7 @@ const continuations = () =>
     .trace()
     .filter(({ event }) => event === "task_continued");
 
-test("both are waited for together, their statuses joined, and one continuation tells of both", async () => {
+test("both are waited for together, their statuses joined, and one continuation reports both", async () => {
   const task = host().task();
   const gates = ["first", "second"].map((name) => join(host().world.home, `gate-${name}`));
   const children = await Promise.all(gates.map((gate) => started(task, `when:${gate}`)));

@@ -1,4 +1,4 @@
-/** Children that do not go: one that has reported, and one that nothing ends. */
+/** Children that do not exit: one that has reported, and one that nothing can end. */
 
 import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { sharedHost } from "./shared-host.ts";
 import { canTrace, trace } from "./tracer.ts";
 
 const tracing = await canTrace();
-/** `lifecycle.delegation_deadline_secs` where nothing is said. */
+/** `lifecycle.delegation_deadline_secs` where it is not set. */
 const WATCH_MS = 600_000;
 
 const host = sharedHost();
@@ -18,7 +18,7 @@ beforeEach(() => void host().trace());
 
 const leavings = ["stay", "spoil"] as const;
 test.each(leavings)(
-  "one that has reported and does not go (%s) is ended, and keeps its answer",
+  "a child that has reported and does not exit (%s) is ended, and its answer is kept",
   async (lastly) => {
     const { clock, task } = host().clocked();
     const child = await started(
@@ -47,7 +47,7 @@ test.each(leavings)(
 );
 
 test.skipIf(!tracing)(
-  "one that cannot be reaped is closed a second after SIGKILL, for its own reason",
+  "a child that cannot be reaped is closed a second after SIGKILL, with its own reason",
   async () => {
     const { clock, task } = host().clocked();
     const child = await started(task, "traceable");
@@ -59,7 +59,7 @@ test.skipIf(!tracing)(
     await clock.advance(999);
     expect(task.inFlight()).toEqual([child.delegation_id]);
     await clock.advance(1);
-    // What it had started may hold its standard error.
+    // A process that it started may still hold its standard error.
     await clock.advance(5_000);
     const { text } = await settling;
     const reason =
@@ -83,7 +83,7 @@ test.skipIf(!tracing)(
         .filter(({ event }) => event === "delegation");
     expect(closed()).toMatchObject([{ outcome: "terminated", reason }]);
     expect(host().written()).toContain(`pid ${pid} could not be reaped`);
-    // Its end at last is no second one.
+    // Its process ending at last does not close it a second time.
     await tracer.end();
     await until("every timer is gone", () => clock.waiting() === 0);
     expect(closed()).toEqual([]);
@@ -91,31 +91,37 @@ test.skipIf(!tracing)(
   },
 );
 
-test.skipIf(!tracing)("one that has reported, and that not even SIGKILL ends, keeps its answer", async () => {
-  const { clock, task } = host().clocked();
-  const answer = { kind: "file", text: "an answer" } as const;
-  const child = await started(task, misdeed({ result: answer, record: { delivered: true }, lastly: "stay" }));
-  const record = join(recordsOf(host().world.home, child), "completion.json");
-  await until("it has reported", () => existsSync(record));
-  const [pid] = processesOf(child.child_workdir);
-  const tracer = await trace(pid ?? 0);
-  expect(tracer.held).toBe(true);
-  const left = readFileSync(record, "utf8");
-  host().door.receive({
-    addressedSession: host().session.id,
-    method: "SendMessage",
-    delegationId: child.delegation_id,
-  });
-  const settling = continued(task);
-  await clock.advance(WATCH_MS + 30_000);
-  expect(blocksOf((await settling).text)).toMatchObject([
-    { status: "ok", body: expect.stringContaining("\nresult:\nan answer") },
-  ]);
-  await tracer.end();
-  await until("every timer is gone", () => clock.waiting() === 0);
-  expect(readFileSync(record, "utf8")).toBe(left);
-  const closed = host()
-    .trace()
-    .filter(({ event }) => event === "delegation");
-  expect(closed).toMatchObject([{ delegation_id: child.delegation_id, outcome: "ok", reason: null }]);
-});
+test.skipIf(!tracing)(
+  "the answer of a child that has reported is kept, even if SIGKILL does not end the child",
+  async () => {
+    const { clock, task } = host().clocked();
+    const answer = { kind: "file", text: "an answer" } as const;
+    const child = await started(
+      task,
+      misdeed({ result: answer, record: { delivered: true }, lastly: "stay" }),
+    );
+    const record = join(recordsOf(host().world.home, child), "completion.json");
+    await until("it has reported", () => existsSync(record));
+    const [pid] = processesOf(child.child_workdir);
+    const tracer = await trace(pid ?? 0);
+    expect(tracer.held).toBe(true);
+    const left = readFileSync(record, "utf8");
+    host().door.receive({
+      addressedSession: host().session.id,
+      method: "SendMessage",
+      delegationId: child.delegation_id,
+    });
+    const settling = continued(task);
+    await clock.advance(WATCH_MS + 30_000);
+    expect(blocksOf((await settling).text)).toMatchObject([
+      { status: "ok", body: expect.stringContaining("\nresult:\nan answer") },
+    ]);
+    await tracer.end();
+    await until("every timer is gone", () => clock.waiting() === 0);
+    expect(readFileSync(record, "utf8")).toBe(left);
+    const closed = host()
+      .trace()
+      .filter(({ event }) => event === "delegation");
+    expect(closed).toMatchObject([{ delegation_id: child.delegation_id, outcome: "ok", reason: null }]);
+  },
+);

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { CLEAN, FINISHED, playedTask, turns } from "./played.ts";
 
-describe("what a call gives the model", () => {
-  test("started: the object to the byte, and its two lines in the trace", async () => {
+describe("a call", () => {
+  test("that starts a child returns exactly this object, and the trace has its two lines", async () => {
     const played = playedTask();
     const copy = { source: "/project", files: 2 } as never;
     const child = played.child({ launched: { copy } });
@@ -35,7 +35,7 @@ describe("what a call gives the model", () => {
     ]);
   });
 
-  test("failed before anything was launched: ids that are empty, and no place", async () => {
+  test("that fails before a child is launched returns empty ids and no place", async () => {
     const message = "could not launch local/worker@0.1.0: no pipe for its lifeline";
     const launch = async () => ({ kind: "failed", failure: { cause: "lifeline", message } }) as const;
     const played = playedTask({ launch });
@@ -61,7 +61,7 @@ describe("what a call gives the model", () => {
     ]);
   });
 
-  test("failed after its process was started: the delegation is named", async () => {
+  test("that fails after its process was started names the delegation", async () => {
     const started = { delegationId: "dlg_7", workdir: "/work" };
     const launch = async () =>
       ({ kind: "failed", failure: { cause: "silent", message: "silent", started } }) as const;
@@ -70,7 +70,7 @@ describe("what a call gives the model", () => {
     expect(played.trace()).toMatchObject([{ delegation_id: "dlg_7", child_session_id: null }]);
   });
 
-  test("why it failed is at most 64 KiB, and marked where it was cut", async () => {
+  test("has a failure reason of at most 64 KiB, marked where it was cut", async () => {
     const message = "é".repeat(100_000);
     const launch = async () => ({ kind: "failed", failure: { cause: "ended", message } }) as const;
     const { output } = JSON.parse((await playedTask({ launch }).call()).text);
@@ -79,7 +79,7 @@ describe("what a call gives the model", () => {
     expect(Buffer.byteLength(output)).toBeGreaterThan(64 * 1024 - 4);
   });
 
-  test("a child that bound no address has failed, and is ended", async () => {
+  test("fails if the child bound no address, and the child is ended", async () => {
     const played = playedTask();
     const child = played.child({ launched: { door: undefined } });
     expect(JSON.parse((await played.call()).text)).toMatchObject({
@@ -122,14 +122,14 @@ describe("what a call gives the model", () => {
     },
   );
 
-  test("of a task that has ended has failed, in the trace too", async () => {
+  test("of a task that has ended fails, in the trace too", async () => {
     const played = playedTask();
     await played.task.settle({ kind: "ended", exitStatus: "error" }, () => {});
     expect((await played.call()).kind).toBe("failed");
     expect(played.closes()).toEqual([{ outcome: "failed", reason: "the delegating task has ended" }]);
   });
 
-  test("that is given up by itself ends its child and nobody else's", async () => {
+  test("that is aborted alone ends its own child and no other", async () => {
     const deliver: Parameters<typeof playedTask>[0] = {
       deliver: async ({ delegationId, signal }) => {
         if (delegationId === "dlg_0") return { ok: true, value: "tsk_child" };

@@ -1,4 +1,4 @@
-/** A delegation that is cancelled: at whatever point, it is answered once, closed once, and nothing of it is left. */
+/** A delegation that is cancelled at any point is answered once, closed once, and leaves nothing behind. */
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -53,19 +53,19 @@ const liveChildren = async () => {
   return status.value.live_children;
 };
 
-/** What there was before a run, and what its trace says afterwards. */
+/** What existed before a run, and what its trace says afterwards. */
 async function standing() {
   return { descriptors: openFiles(), slots: await liveChildren() };
 }
 
-/** The trace of one delegation, and the record that it points to; none of its processes, descriptors and slots is left. */
+/** The trace of one delegation and the record that it points to; no process, descriptor or slot of it is left. */
 async function closedOnce(before: Awaited<ReturnType<typeof standing>>) {
   const trace = host().trace();
   const [start, ...moreStarts] = trace.filter(({ event }) => event === "delegation_start");
   const [close, ...moreCloses] = trace.filter(({ event }) => event === "delegation");
   if (!close) throw new Error("it was not closed");
   expect([...moreStarts, ...moreCloses]).toEqual([]);
-  // What a shell script had just started to start something has its command line for a moment more.
+  // A process that a shell script has just forked keeps the script's command line for a moment.
   await until("every process is gone", () => processesOf(host().session.id).length === 0);
   await noMoreFilesThan(before.descriptors);
   // A reservation that no child came to redeem lasts a minute; of a child that was ready nothing is left.
@@ -108,7 +108,7 @@ async function play(
   writeFileSync(go, "");
   const finished = { kind: "finished", turnsLeft: 1 } as const;
   const settled = called.kind === "started" ? await task.settle(finished, () => {}) : undefined;
-  // A pipe of the child that is read to its end only now is no moment of the delegation any more.
+  // A child's pipe that is read to its end only now is no longer a moment of the delegation.
   arm(() => {});
   const named = await canceling;
   expect(task.inFlight()).toEqual([]);
@@ -116,7 +116,7 @@ async function play(
   return { called, settled, named: named?.delegations };
 }
 
-/** What holds of a call that failed, of one whose delegation was ended, and of one that came to its answer. */
+/** What is true of a call that failed, of one whose delegation was ended, and of one that got its answer. */
 function agrees(played: Played, closed: Awaited<ReturnType<typeof closedOnce>>) {
   const { called, settled, named } = played;
   const { trace, start, close, record } = closed;
@@ -179,14 +179,14 @@ describe("at each moment", () => {
     expect(came).toEqual([...came].sort((one, other) => order.indexOf(one) - order.indexOf(other)));
     expect([came[0], came.at(-1)]).toEqual(["failed", "ok"]);
     if (stride > 1) return;
-    // It was between two of those that it was ended; and each of these was a moment of its own.
+    // Some runs ended it between these steps, and each of the steps was a moment of its own.
     expect(came).toContain("terminated");
     for (const step of ["registration.client.spawn has settled", "store.resolve has settled", "door.await"]) {
       expect(moments).toContain(step);
     }
   });
 
-  test("of a call it is given up, and of the wait its delegation goes on", async () => {
+  test("of a call it is aborted, and during the wait its delegation continues", async () => {
     const session = withShellChild();
     const came: string[] = [];
     await atEachMoment(async (run) => {
@@ -219,7 +219,7 @@ describe("at each moment", () => {
       expect(trace).toHaveLength(start ? 2 : 1);
       expect(close).toMatchObject({ outcome: kind, reason: kind === "completed" ? null : text });
       expect(text).toContain(kind === "completed" ? "an answer" : "the delegating task was cancelled");
-      // Where it had completed, nobody says that it was ended.
+      // If it had completed, nothing says that it was ended.
       expect(record?.status).toBe(kind === "completed" ? undefined : start && "terminated");
       came.push(kind);
     });
@@ -251,26 +251,29 @@ describe("while its child", () => {
     return { clock, session: { ...host().session, environment, clock } };
   }
 
-  test.each(["call", "step"])("does not answer to its task, nothing of a %s is waited for", async (kind) => {
-    const before = await standing();
-    const held = await rawServer(() => {});
-    const { clock, session } = onManualClock(held.port, []);
-    const giveUp = new AbortController();
-    const task = host().task({ session });
-    const step = { ...coordinates("local/worker"), task: "x", contextId: "ctx_1", signal: giveUp.signal };
-    const running = kind === "call" ? task.call(call) : runCapsuleStep(session, step);
-    await until("its task is on the way", () => held.received().includes("SendMessage"));
-    giveUp.abort();
-    if (kind === "call") await task.cancel();
-    expect(await running).toMatchObject({ kind: kind === "call" ? "failed" : "canceled" });
-    await held.close();
-    const { start, record } = await closedOnce(before);
-    expect(start).toBeDefined();
-    expect(record).toMatchObject({ status: "terminated", detail: "the parent ended this delegation" });
-    expect(clock.waiting()).toBe(0);
-  });
+  test.each(["call", "step"])(
+    "does not answer the request with its task, a %s waits for nothing",
+    async (kind) => {
+      const before = await standing();
+      const held = await rawServer(() => {});
+      const { clock, session } = onManualClock(held.port, []);
+      const giveUp = new AbortController();
+      const task = host().task({ session });
+      const step = { ...coordinates("local/worker"), task: "x", contextId: "ctx_1", signal: giveUp.signal };
+      const running = kind === "call" ? task.call(call) : runCapsuleStep(session, step);
+      await until("its task is on the way", () => held.received().includes("SendMessage"));
+      giveUp.abort();
+      if (kind === "call") await task.cancel();
+      expect(await running).toMatchObject({ kind: kind === "call" ? "failed" : "canceled" });
+      await held.close();
+      const { start, record } = await closedOnce(before);
+      expect(start).toBeDefined();
+      expect(record).toMatchObject({ status: "terminated", detail: "the parent ended this delegation" });
+      expect(clock.waiting()).toBe(0);
+    },
+  );
 
-  test("is being ended at its deadline, it is ended once, and keeps that reason", async () => {
+  test("is being ended at its deadline, it is ended only once and for that reason", async () => {
     const before = await standing();
     const bound = { MURMUR_DELEGATION_TIMEOUT_SECS: "7" };
     const { clock, session } = onManualClock(door().port ?? 0, ["trap '' TERM"], bound);
@@ -285,7 +288,7 @@ describe("while its child", () => {
       done = true;
     });
     await clock.advance(4_999);
-    // A task that goes on from here has no child any more.
+    // A task that continues from here has no child left.
     expect(done).toBe(false);
     expect(processesOf(session.id)).toHaveLength(1);
     await clock.advance(1);
@@ -298,7 +301,7 @@ describe("while its child", () => {
   });
 });
 
-test("a task that was cancelled waits for nothing, whatever else it has handed off", async () => {
+test("a cancelled task waits for nothing, whatever else it has delegated", async () => {
   const task = host().task();
   expect(await task.cancel()).toEqual({ delegations: [] });
   const never = {

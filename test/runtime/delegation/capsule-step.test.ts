@@ -59,7 +59,7 @@ const liveChildren = async () => {
 };
 
 describe("a step that completes", () => {
-  test("gives the child's answer; its child has gone, retired, and kept its own record", async () => {
+  test("returns the child's answer; the child has exited, retired, and kept its own record", async () => {
     const before = await liveChildren();
     expect(await runCapsuleStep(host().session, step("say:an answer"))).toEqual({
       kind: "completed",
@@ -73,26 +73,26 @@ describe("a step that completes", () => {
     expect(await host().session.registration.client.status(session)).toMatchObject({
       value: { status: "complete" },
     });
-    // It was given nobody to report to.
+    // It was given no address to report to.
     expect(record).toMatchObject({ status: "ok", reported_by: "child", delivered: false });
     expect(record.delivery_error).toBeUndefined();
   });
 
-  test.each([70_000, 10_000_000])("gives the whole of an answer of %i bytes", async (size) => {
+  test.each([70_000, 10_000_000])("returns the whole answer of %i bytes", async (size) => {
     const { kind, text } = await runCapsuleStep(host().session, step(`bytes:${size}`));
     expect(kind).toBe("completed");
     expect(text.length).toBe(size);
     expect(text).toBe("a".repeat(size));
-    // Nobody would look for it there: nothing was cut.
+    // No full copy is needed there, because nothing was cut.
     expect(existsSync(join(host().session.directories.runtime.path, "delegations"))).toBe(false);
   });
 
-  test("gives an answer as it was written, also where a cut would be inside of a character", async () => {
+  test("returns an answer as it was written, also where a cut would fall inside a character", async () => {
     const text = `${"é".repeat(40_000)}\n😀`;
     expect(await runCapsuleStep(host().session, step(`say:${text}`))).toMatchObject({ text });
   });
 
-  test("with nothing to say has said nothing", async () => {
+  test("with an empty answer returns an empty text", async () => {
     expect(await runCapsuleStep(host().session, step("nothing"))).toMatchObject({
       kind: "completed",
       text: "",
@@ -153,7 +153,7 @@ describe("a script in a step", () => {
     expect(record).toMatchObject(recorded);
   });
 
-  test("that does not end is none: it bound no address", async () => {
+  test("that does not end has failed: it bound no address", async () => {
     const clock = manualClock(Date.now());
     const session = { ...withChild("script", says(""), STAY), clock };
     const running = runCapsuleStep(session, step("x"));
@@ -166,7 +166,7 @@ describe("a script in a step", () => {
 });
 
 describe("a step that gives no answer", () => {
-  test("in time has timed out, the bound named; what its child says meanwhile is replaced", async () => {
+  test("in time has timed out and names the bound, and its child's later report is replaced", async () => {
     const session = with_({ MURMUR_DELEGATION_TIMEOUT_SECS: "7" });
     const clock = manualClock(Date.now());
     const running = runCapsuleStep({ ...session, clock }, step("forever"));
@@ -215,7 +215,7 @@ describe("a step that gives no answer", () => {
     expect(record).toMatchObject(recorded);
   });
 
-  test("as it exits with its task is told what to declare", async () => {
+  test("because its child exits with its task says what to declare", async () => {
     const door = await rawServer((socket) =>
       reply(200, JSON.stringify({ result: { task: { id: "tsk_1", status: {} } } }))(socket),
     );
@@ -227,7 +227,7 @@ describe("a step that gives no answer", () => {
     expect(text).toContain("lifecycle.after_task");
   });
 
-  test("but one longer than any that is read has failed at once", async () => {
+  test("but one longer than the reading limit has failed at once", async () => {
     const large = reply(200, JSON.stringify({ result: "x".repeat(66 * 1024 ** 2) }));
     let asked = 0;
     const door = await rawServer((socket) =>
@@ -246,7 +246,7 @@ describe("a step that gives no answer", () => {
     expect(left()).toEqual([]);
   });
 
-  test("refused: the daemon's own sentence, and one that names the capsule and the bound", async () => {
+  test("because it was refused gives the daemon's sentence, the capsule and the bound", async () => {
     const text = "capsule 'local/king' is not in parent's spawn_allow";
     expect(await runCapsuleStep(host().session, { ...step("x"), ...coordinates("local/king") })).toEqual({
       kind: "refused",
@@ -257,7 +257,7 @@ describe("a step that gives no answer", () => {
     expect(host().trace()).toMatchObject([refused]);
   });
 
-  test("without a daemon's address", async () => {
+  test("because there is no daemon address fails", async () => {
     const alone = { ...host().session, registration: undefined, environment: {} };
     const text = "MURMUR_ROOST_URL is not set; capsule steps require mur-roost";
     expect(await runCapsuleStep(alone, step("x"))).toMatchObject({
@@ -276,7 +276,7 @@ describe("a step of a cancelled task", () => {
     sentence: `capsule step ${WORKER} (bound: 600s) was cancelled: ${WORKER} was ended: the delegating task was cancelled`,
   } as const;
 
-  test("waits for no timer where its child goes: not for the next poll, nor for the bound", async () => {
+  test("waits for no timer if its child exits: neither for the next poll nor for the bound", async () => {
     // This clock is never moved.
     const clock = manualClock(Date.now());
     const cancel = new AbortController();
@@ -324,22 +324,22 @@ describe("a step of a cancelled task", () => {
     return trace;
   }
 
-  test("returns within a second where its child is hung, which is killed with its grace", async () => {
+  test("returns within a second if its child hangs, and the child is killed after its grace", async () => {
     const marker = join(host().world.home, "hung");
     const trace = await stubborn(host().session, `hang:${marker}`, () => existsSync(marker));
     expect(trace).toMatchObject([{ event: "delegation_start" }, { outcome: "canceled" }]);
   });
 
-  test("returns within a second where its child is not ready and ignores SIGTERM", async () => {
+  test("returns within a second if its child is not ready and ignores SIGTERM", async () => {
     const marker = join(host().world.home, "deaf-by-now");
     const session = withChild("deaf", "trap '' TERM", `: > '${marker}'`, STAY);
     const trace = await stubborn(session, "x", () => existsSync(marker));
-    // It had its id, and never said what its session is.
+    // It had a delegation id, but never said its session id.
     const closed = { event: "delegation", outcome: "canceled", child_session_id: null };
     expect(trace).toMatchObject([{ ...closed, delegation_id: expect.stringMatching(/^dlg_/) }]);
   });
 
-  test("before it has begun starts nothing", async () => {
+  test("that was cancelled before the step began starts nothing", async () => {
     expect(await runCapsuleStep(host().session, step("x", AbortSignal.abort()))).toEqual(CANCELED);
     expect(host().trace()).toMatchObject([{ outcome: "canceled", delegation_id: null }]);
     expect(left()).toEqual([]);

@@ -1,4 +1,4 @@
-/** Doors that this library opens, and who they answer: no web page, under whatever name it reached the port. */
+/** The doors that this library opens answer no web page, whatever host name it used to reach the port. */
 
 import { afterAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
@@ -50,7 +50,7 @@ async function plainWorker(): Promise<LaunchedChild & { readonly door: DoorUrl }
   return Object.assign(outcome.child, { door: outcome.child.door });
 }
 
-test("a child's door takes no task from a web page, though it asks for no token", async () => {
+test("a child's door accepts no task from a web page, even if it asks for no token", async () => {
   const child = await plainWorker();
   const port = Number(child.door.port);
   for (const [what, status, version, headers] of FOREIGN) {
@@ -68,7 +68,7 @@ test("a child's door takes no task from a web page, though it asks for no token"
   child.release();
 });
 
-describe("the door for completions", () => {
+describe("the completions door", () => {
   const door = createCompletionDoor("ses_here");
   let arrived = 0;
   door.await("dlg_1", () => arrived++);
@@ -84,14 +84,14 @@ describe("the door for completions", () => {
     "x-murmur-delegation-id: dlg_1",
   ];
 
-  test.each(FOREIGN)("hears none from %s", async (_, status, version, headers) => {
+  test.each(FOREIGN)("accepts none from %s", async (_, status, version, headers) => {
     const answer = await post(port, version, [...headers, ...completion], message("done"));
     expect(answer.status).toBe(status);
     expect(answer.body).toStartWith('{"error":"refused before it was read: ');
     expect(arrived).toBe(0);
   });
 
-  test("leaves every other request to the door that it is part of, in HTTP/1.0 too", async () => {
+  test("passes every other request on to the door that contains it, in HTTP/1.0 too", async () => {
     expect(await post(port, "1.0", [], message("x"))).toEqual({ status: 200, body: "taken" });
     expect(arrived).toBe(0);
     const answer = await post(port, "1.0", ["Host: 127.0.0.1", ...completion], message("done"));

@@ -1,4 +1,4 @@
-/** Many delegations at once, each with an end of its own. */
+/** Many delegations at once, each ending in a different way. */
 
 import { beforeAll, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -10,14 +10,14 @@ import { processesOf } from "../world.ts";
 import { blocksOf, continued, delegate, misdeed, recordOf, type Started, started } from "./driving.ts";
 import { sharedHost } from "./shared-host.ts";
 
-/** The parent and eight children, and nobody else. */
+/** The parent and its eight children only. */
 const CEILING = 9;
-/** `lifecycle.delegation_deadline_secs` where nothing is said. */
+/** `lifecycle.delegation_deadline_secs` where it is not set. */
 const WATCH_MS = 600_000;
 
 const host = sharedHost(["--max-concurrent", "100", "--max-live-capsules", String(CEILING)]);
 beforeAll(async () => {
-  // What is opened once and stays open, by the listing of processes too.
+  // Opens what stays open after its first use, also by the listing of processes.
   const { child } = await delegate(host(), "say:hello");
   expect(processesOf(child.child_workdir)).toEqual([]);
   host().trace();
@@ -40,7 +40,7 @@ async function live(sessionId: string) {
   return answer.value;
 }
 
-test("eight at once: each is closed once, and nothing of them is left but what the dead could not give back", async () => {
+test("eight delegations at once are each closed once, and only slots of dead children remain", async () => {
   const before = openFiles();
   const recordsBefore = completionRecords();
   const { clock, task } = host().clocked();
@@ -113,7 +113,7 @@ test("eight at once: each is closed once, and nothing of them is left but what t
       delivered: true,
     });
   }
-  // It spoke while it was being ended, and was told so.
+  // It reported while it was being ended, and was told so.
   expect(host().written()).toContain(
     `the completion of delegation ${late.delegation_id} was not delivered: delegation ${late.delegation_id} is being ended by this session; its launcher records the outcome\n`,
   );
@@ -132,7 +132,7 @@ test("eight at once: each is closed once, and nothing of them is left but what t
   await expectSlots([stubborn, killed, killedToo], [late, whole, long, failing, empty]);
 });
 
-/** Who died registered and could not say so holds a slot, and nobody else does: as many as that fit, and not one more. */
+/** Only children that died registered still hold a slot: a launch succeeds for each other slot, and no more. */
 async function expectSlots(dead: readonly Started[], retired: readonly Started[]): Promise<void> {
   for (const child of dead) expect((await live(child.session_id)).status).toBe("running");
   for (const child of retired) expect((await live(child.session_id)).status).not.toBe("running");

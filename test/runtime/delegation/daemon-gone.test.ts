@@ -1,4 +1,4 @@
-/** The daemon killed at the worst moments: after it said yes and before the child could register, and under a child at work. */
+/** The daemon is killed at the worst moments: between a grant and the child's registration, and while a child works. */
 
 import { beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, writeFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { sharedHost } from "./shared-host.ts";
 
 const host = sharedHost();
 beforeAll(async () => {
-  // What is opened once and stays open, by the listing of processes too.
+  // Opens what stays open after its first use, also by the listing of processes.
   const { child } = await delegate(host(), "say:hello");
   expect(processesOf(child.child_workdir)).toEqual([]);
   host().trace();
@@ -33,7 +33,7 @@ exec '${await workerBinary()}' "$@"
   return path;
 }
 
-test("a launch that was granted fails, with the child's reason, and leaves an empty folder", async () => {
+test("a launch fails with the child's reason if the daemon dies after the grant", async () => {
   const gate = join(host().world.home, "gate-of-the-daemon");
   const before = openFiles();
   const working = host().task();
@@ -84,14 +84,14 @@ test("a launch that was granted fails, with the child's reason, and leaves an em
   ]);
   expect(await task.settle({ kind: "finished", turnsLeft: 1 }, () => {})).toEqual({ kind: "done" });
 
-  // Nobody to ask any more is a refusal, and leaves nothing at all.
+  // Without a daemon to ask, a launch is refused and leaves nothing at all.
   const refused = await task.call(asked);
   expect(refused.kind).toBe("refused");
   expect(refused.text).toStartWith(`mur-roost at ${host().world.roostUrl}: `);
   expect(readdirSync(folders).filter((name) => !foldersBefore.includes(name))).toEqual(made);
   expect(host().trace()).toMatchObject([{ event: "delegation", delegation_id: null, outcome: "refused" }]);
 
-  // The one that was at work needs no daemon to answer.
+  // The child that was already working needs no daemon to answer.
   writeFileSync(gate, "");
   const { text } = await continued(working);
   expect(blocksOf(text)).toMatchObject([{ delegationId: child.delegation_id, status: "ok" }]);

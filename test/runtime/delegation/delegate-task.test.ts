@@ -4,7 +4,7 @@ import { coordinates } from "../parent.ts";
 
 const spawnAllow = ["local/writer", "local/reader"].map((name) => coordinates(name).name);
 
-test("a model is told what the call returns, what it waits for, and that there may be no answer", () => {
+test("the tool description says what a call returns and waits for, and that an answer may be missing", () => {
   const { definition } = delegateTaskOf({ spawnAllow, workdirSnapshot: [] } as never) ?? {};
   for (const word of [
     "does not wait",
@@ -27,7 +27,7 @@ test("a model is told what the call returns, what it waits for, and that there m
   });
 });
 
-test("and which of them starts with a copy, in the manifest's words for it", () => {
+test("the tool description says which capsules start with a copy, in the manifest's words", () => {
   const [, reader] = spawnAllow;
   const { definition } = delegateTaskOf({ spawnAllow, workdirSnapshot: [reader] } as never) ?? {};
   expect(definition?.description).toContain(

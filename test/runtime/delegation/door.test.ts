@@ -53,15 +53,15 @@ const info = (reason: string, metadata: object) => [
   { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain: "murmur.nexus", metadata },
 ];
 
-describe("a completion is answered ahead of everything else", () => {
-  test.each([["dlg_awaited"], ["dlg_received"]])("%s: received", async (id) => {
+describe("a completion", () => {
+  test.each([["dlg_awaited"], ["dlg_received"]])("for %s is received before any other check", async (id) => {
     expect(await post(completion(id))).toEqual({
       status: 200,
       body: { jsonrpc: "2.0", id: "r1", result: { delegation_id: id, received: true } },
     });
   });
 
-  test("its task is told each time, and of no other", async () => {
+  test("is reported each time to its own task and to no other", async () => {
     arrived = 0;
     await post(completion("dlg_awaited"));
     await post(completion("dlg_awaited"));
@@ -69,7 +69,7 @@ describe("a completion is answered ahead of everything else", () => {
     expect(arrived).toBe(2);
   });
 
-  test("to another session: misaddressed, whatever else is wrong with it", async () => {
+  test("to another session is misaddressed, whatever else is wrong with it", async () => {
     const error = {
       code: -31001,
       message: "completion is addressed to session ses_before, which is not the session running here",
@@ -87,7 +87,7 @@ describe("a completion is answered ahead of everything else", () => {
     });
   });
 
-  test("another method is none of the door's", async () => {
+  test("with another method is refused", async () => {
     for (const body of [{ ...request, method: "GetTask" }, {}, "not json", "x".repeat(100_000)]) {
       expect((await post(completion(undefined), body)).body).toMatchObject({ error: { code: -32601 } });
     }
@@ -110,7 +110,7 @@ describe("a completion is answered ahead of everything else", () => {
       "no task in this session is waiting for delegation dlg_never",
       { delegationId: "dlg_never" },
     ],
-  ])("%s: not awaited", async (id, message, metadata) => {
+  ])("for %s is not awaited", async (id, message, metadata) => {
     expect((await post(completion(id))).body).toEqual({
       jsonrpc: "2.0",
       id: "r1",
@@ -119,8 +119,8 @@ describe("a completion is answered ahead of everything else", () => {
   });
 });
 
-describe("what is no completion goes on", () => {
-  test("to the door's own checks, whatever delegation headers it carries", async () => {
+describe("a request that is no completion goes on", () => {
+  test("to the door's own checks, whatever delegation headers it has", async () => {
     const { "x-murmur-task-origin": _, ...others } = completion("dlg_awaited");
     expect(await post(others)).toEqual({ status: 401, body: "no token" });
     expect(await post({ ...others, authorization: "Bearer right" })).toEqual({
@@ -130,7 +130,7 @@ describe("what is no completion goes on", () => {
   });
 });
 
-test("two doors on one application do not take each other's place", async () => {
+test("two doors on one application do not replace each other", async () => {
   const other = createCompletionDoor("ses_there");
   const both = new Elysia().use(completionPlugin(other)).use(completionPlugin(door));
   const response = await both.handle(

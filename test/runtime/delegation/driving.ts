@@ -56,7 +56,7 @@ export async function delegate(host: Host, what: string, more: Partial<TaskDeleg
   return { child, ...(await continued(task)) };
 }
 
-/** A block as a reader finds it that knows nothing but the fence: who wrote what stands outside of it is the runtime. */
+/** A block as a reader sees it who knows only the fence: everything outside of it was written by the runtime. */
 export interface Block {
   readonly delegationId: string;
   readonly status: string;

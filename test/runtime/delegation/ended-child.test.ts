@@ -1,4 +1,4 @@
-/** What is recorded of a child that did not come to hold its task. */
+/** What is recorded of a child that never accepted its task. */
 
 import { beforeEach, expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
@@ -38,7 +38,7 @@ test.each<[string, string[], object]>([
     { status: "crashed", reported_by: "launcher", detail: "exit status: 3\nno room", delivered: false },
   ],
   ["with a record keeps it", [records("error"), "exit 3"], { status: "error", detail: "its own words" }],
-])("one that ended by itself %s", async (_, lines, recorded) => {
+])("a child that ended by itself %s", async (_, lines, recorded) => {
   const binary = writeChild(
     host().world.home,
     "ends",
@@ -57,7 +57,7 @@ test.each<[string, string[], object]>([
   expect(record).toMatchObject(recorded);
 });
 
-test("one that was ended is its launcher's to record, whatever it says of itself meanwhile", async () => {
+test("the launcher records a child that it ended, whatever the child reports meanwhile", async () => {
   const deliver = async () => ({ ok: false, fault: "it rejected the task" }) as const;
   expect((await host().task({ deliver }).call(call)).kind).toBe("failed");
   expect(processesOf(host().session.id)).toEqual([]);

@@ -1,4 +1,4 @@
-/** Completions that another process on loopback posts: none closes a delegation, and none keeps its answer away. */
+/** Completions that another process on loopback posts neither close a delegation nor block its answer. */
 
 import { beforeAll, beforeEach, expect, test } from "bun:test";
 import { writeFileSync } from "node:fs";
@@ -42,7 +42,7 @@ async function forge(...posts: readonly (readonly [delegation: string | undefine
   return JSON.parse(await new Response(forger.stdout).text());
 }
 
-test("a flood of every kind while the child works: its answer arrives once, and no earlier", async () => {
+test("a child's answer arrives once, and not early, during a flood of every kind of forgery", async () => {
   const { clock, task } = host().clocked();
   const gate = join(host().world.home, "gate-of-the-forged");
   const child = await started(task, `when:${gate}`);
@@ -73,7 +73,7 @@ test("a flood of every kind while the child works: its answer arrives once, and 
   const flood = () => forge(...Array.from({ length: rounds }, () => kinds).flat());
   const all = Array.from({ length: rounds }, () => answers).flat();
   expect(await flood()).toMatchObject(all);
-  // The time in which a child whose completion has arrived would have to be gone, and once more.
+  // Twice the time in which a child must exit after its completion has arrived.
   await clock.advance(5_000);
   const second = flood();
   await clock.advance(5_000);
@@ -111,7 +111,7 @@ test("a flood of every kind while the child works: its answer arrives once, and 
   await until("every timer is gone", () => clock.waiting() === 0);
 });
 
-test("with a record of another's, or half a record, where the child's own is to come", async () => {
+test("a child's answer arrives despite another's record, or half of one, in its place", async () => {
   const { clock, task } = host().clocked();
   const gate = join(host().world.home, "gate-of-the-records");
   const answer = { end: { status: "ok", answer: "its own answer" } } as const;

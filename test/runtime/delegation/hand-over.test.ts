@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { CLEAN, playedTask, settled, turns, WATCH_SECS } from "./played.ts";
 
-describe("a child that never holds its task", () => {
+describe("a child that never accepts its task", () => {
   /** Delivers nothing until it is given up, as a door that does not listen. */
   const undelivered = playedTask.bind(null, {
     deliver: async ({ signal, gone }) => {
@@ -11,7 +11,7 @@ describe("a child that never holds its task", () => {
     },
   });
 
-  test("is recorded as its launcher's doing, whatever it records while it is ended", async () => {
+  test("is recorded as ended by its launcher, whatever it records while it is ended", async () => {
     const played = playedTask({ deliver: async () => ({ ok: false, fault: "it rejected the task" }) });
     const child = await played.start({
       onSignal: (_, self) => {
@@ -31,7 +31,7 @@ describe("a child that never holds its task", () => {
     });
   });
 
-  test("and ended by itself has crashed, in its record as in the call's own words", async () => {
+  test("and ended by itself has crashed, according to both its record and the call's result", async () => {
     const played = undelivered();
     const child = played.child();
     const calling = played.call();
@@ -46,7 +46,7 @@ describe("a child that never holds its task", () => {
     expect(child.signals).toEqual([]);
   });
 
-  test("unless it ended while its door's answer was under way: then it held it", async () => {
+  test("counts as having accepted it if it ended while its door's answer was arriving", async () => {
     const answer = Promise.withResolvers<{ ok: true; value: string }>();
     const played = playedTask({ deliver: () => answer.promise });
     const child = played.child();
@@ -60,7 +60,7 @@ describe("a child that never holds its task", () => {
     expect(child.record()).toMatchObject({ status: "crashed", delivered: true });
   });
 
-  test("is not waited for once it has ended, though something keeps its door open", async () => {
+  test("is not waited for once it has ended, even if something keeps its door open", async () => {
     const played = playedTask({
       deliver: async ({ signal }) => {
         await new Promise<void>((stop) => signal.addEventListener("abort", () => stop()));
@@ -77,7 +77,7 @@ describe("a child that never holds its task", () => {
     expect(played.clock.waiting()).toBe(0);
   });
 
-  test("within its watch is ended when that is over, though its door is tried for longer", async () => {
+  test("within its watch is ended when the watch is over, even if its door is still tried", async () => {
     const played = undelivered();
     const child = played.child();
     const calling = played.call();

@@ -1,4 +1,4 @@
-/** Children that report what is not theirs: nothing of it is read, and nothing of it is written. */
+/** Children that report a directory that is not theirs: nothing in it is read or written. */
 
 import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -21,7 +21,7 @@ beforeAll(async () => {
   done = await started(siblings, "say:a sibling's answer");
   await until("it is done", () => siblings.inFlight().length === 0);
   working = await started(siblings, `when:${gate}`);
-  // As a session that has answered before: what a liar would get.
+  // As a session that has already answered: this is what a liar would get.
   mkdirSync(join(recordsOf(host().world.home, working), "out"));
   writeFileSync(join(recordsOf(host().world.home, working), "out", "result.txt"), "half an answer");
   finishWorking = async () => {
@@ -60,7 +60,7 @@ async function lying(lies: ReadinessLies) {
   return { child, block };
 }
 
-describe("a records directory that is not the child's own", () => {
+describe("a child that names a records directory that is not its own", () => {
   const records = () => join(host().world.home, ".murmur", "records");
   const older = () => join(records(), host().world.workdir.slice(1), "ses_older");
   const cases: [string, () => ReadinessLies, string][] = [
@@ -143,7 +143,7 @@ describe("a records directory that is not the child's own", () => {
   });
 
   test.each(cases.map(([what, , why], index) => [what, why, index] as const))(
-    "%s: the outcome is unknown, and says why",
+    "but %s has an unknown outcome that says why",
     (_, why, index) => {
       const { child, block } = ends[index] ?? {};
       if (!child || !block) throw new Error("not delegated");
@@ -160,7 +160,7 @@ describe("a records directory that is not the child's own", () => {
     },
   );
 
-  test("nothing of another's was written, and only the sibling still runs", () => {
+  test("writes nothing into it, and only the sibling still runs", () => {
     expect(outside()).toEqual(before);
     expect(processesOf(host().session.directories.records.path)).toEqual(processesOf(working.child_workdir));
   });
@@ -174,7 +174,7 @@ describe("a records directory that is not the child's own", () => {
       "its parent's",
       () => ({ session_id: host().session.id, records_dir: host().session.directories.records.path }),
     ],
-  ])("%s by its session id, too: there is no such delegation", async (_, line) => {
+  ])("but %s, with the session id that belongs to it, starts no delegation", async (_, line) => {
     const task = lyingTask({ line: line() });
     const result = await task.call({ capsule: "worker", version: "0.1.0", task: "say:mine" });
     expect(JSON.parse(result.text)).toMatchObject({ status: "failed", session_id: "" });
@@ -186,7 +186,7 @@ describe("a records directory that is not the child's own", () => {
     expect(processesOf(host().session.directories.records.path)).toEqual(processesOf(working.child_workdir));
   });
 
-  test("the bait is as it was laid", () => {
+  test("leaves the bait files unchanged", () => {
     const baits = [join(host().world.home, "bait"), join(host().world.home, "behind-the-link")];
     const laid = baits.flatMap((path) => Object.entries(contents(path)));
     const recorded = laid.filter(([name]) => name.endsWith("completion.json"));
@@ -194,7 +194,7 @@ describe("a records directory that is not the child's own", () => {
     for (const [, text] of recorded) expect(text).not.toContain("delivered");
   });
 
-  test("and the sibling's own answer is none the worse for it", async () => {
+  test("does not affect the sibling's own answer", async () => {
     const [block] = blocksOf(await finishWorking()).slice(-1);
     expect(block).toMatchObject({ delegationId: working.delegation_id, status: "ok" });
     expect(block?.body).toEndWith("\nresult:\nat last");

@@ -1,6 +1,6 @@
 /**
- * A delegating capsule as a process of its own: takes its door's port, hands one task on, waits, and tells its test each
- * step as a line of JSON. Arguments: those of a run, then the port and the task.
+ * A delegating capsule as a process of its own: takes its door's port, delegates one task, waits, and tells its test
+ * each step as a line of JSON. Arguments: those of a run, then the port and the task.
  */
 
 import { canDelegate, openSession } from "../../../src/runtime/index.ts";

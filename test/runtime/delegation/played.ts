@@ -240,12 +240,12 @@ function playedChild(root: string, index: number, { onSignal, launched: more = {
   return child;
 }
 
-/** Lets everything happen that waits for no timer. */
+/** Lets everything run that does not wait for a timer. */
 export async function turns(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((next) => setImmediate(next));
 }
 
-/** Whether a promise has come to something by now. */
+/** Whether a promise has settled by now. */
 export async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false;
   const note = () => {

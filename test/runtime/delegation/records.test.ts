@@ -50,7 +50,7 @@ describe("completion.json", () => {
     expect(statSync(join(path, "completion.json")).mode & 0o777).toBe(0o600);
   });
 
-  test("replaces what was there, a link too, and follows none", async () => {
+  test("replaces what was there, even a link, and follows no link", async () => {
     const path = scratch();
     const elsewhere = join(scratch(), "elsewhere");
     writeFileSync(elsewhere, "untouched");
@@ -63,7 +63,7 @@ describe("completion.json", () => {
     expect(readFileSync(elsewhere, "utf8")).toBe("untouched");
   });
 
-  test("that cannot be replaced leaves nothing beside it", async () => {
+  test("leaves no other file beside it if it cannot be replaced", async () => {
     const path = scratch();
     mkdirSync(join(path, "completion.json"));
     const held = hold(path);
@@ -79,7 +79,7 @@ describe("completion.json", () => {
     ["no object", "[]"],
     ["half a file", '{"delegation_id": "dlg_0193", "session_id": "ses_'],
     ["too long", { detail: "x".repeat(300_000) }],
-  ])("is unreadable where it is %s", (_, what) => {
+  ])("is unreadable if it is %s", (_, what) => {
     const path = scratch();
     const whole = { delegation_id: "dlg_0193", session_id: "ses_0193", status: "ok", duration_ms: 1 };
     writeFileSync(
@@ -91,7 +91,7 @@ describe("completion.json", () => {
     close(held);
   });
 
-  test("has no token in any word", () => {
+  test("has no token in any text", () => {
     const path = scratch();
     const said = `it is ${TOKEN.reveal()}, or msc1.eyJ.x, or ${TOKEN.reveal().slice(3, 23)}`;
     const record = { delegation_id: "dlg_0193", session_id: "ses_0193", status: "error", duration_ms: 1 };
@@ -109,7 +109,7 @@ describe("completion.json", () => {
     close(held);
   });
 
-  test("gives its status, its duration and its detail, cut as its launcher would, and no other word of the child's", () => {
+  test("gives its status, its duration and its cut detail, and no other text of the child", () => {
     const path = scratch();
     const forged = {
       delegation_id: "dlg_0193",

@@ -1,4 +1,4 @@
-/** A report: its record, its post, and the record with what the post did. */
+/** A report: its record, its post, and the record updated with the result of the post. */
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
@@ -85,7 +85,7 @@ describe("a child's post", () => {
     expect(record).toMatchObject({ delivered: true });
   });
 
-  test("has no line for a result that is not there", async () => {
+  test("has no line for a missing result", async () => {
     expect((await posted(received)).received).not.toContain("result_path");
   });
 
@@ -108,7 +108,7 @@ describe("a child's post", () => {
     ["what stands before the door", reply(401, "no token"), "it answered with status 401"],
     ["a redirect, which is not followed", reply(307, "", { location: "http://127.0.0.1:1/" }), "status 307"],
     ["a connection that is closed", (socket) => socket.destroy(), ""],
-  ])("is refused by %s: said in the record, and in one line", async (_, answer, why) => {
+  ])("is refused by %s, which the record and one line say", async (_, answer, why) => {
     const { record, diagnosed, delivery } = await posted(answer);
     expect(record).toMatchObject({
       status: "ok",
@@ -120,7 +120,7 @@ describe("a child's post", () => {
     ]);
   });
 
-  test("is made once, and not at all where there is no url", async () => {
+  test("is made once, and not at all if there is no url", async () => {
     const { received: sent } = await posted(reply(503, ""));
     expect(sent.match(/POST/g)).toHaveLength(1);
     const handle = { sessionId: "ses_0192", contextId: "ctx_1", delegationId: "dlg_0193" };
@@ -129,28 +129,28 @@ describe("a child's post", () => {
 });
 
 describe("a record", () => {
-  test("says while the post is made that nothing is known of it", async () => {
+  test("says during the post that the outcome of the post is unknown", async () => {
     const { meanwhile, record } = await posted(received);
     expect(meanwhile).toMatchObject({ status: "ok", reported_by: "child", delivered: false });
     expect(meanwhile).not.toHaveProperty("delivery_error");
     expect(record).toEqual({ ...meanwhile, delivered: true });
   });
 
-  test("posted to nobody stays at that", async () => {
+  test("still says so if there is nobody to post to", async () => {
     const { record, diagnosed } = await reported(OK);
     expect(record).toMatchObject({ delivered: false });
     expect(record).not.toHaveProperty("delivery_error");
     expect(diagnosed).toEqual([]);
   });
 
-  test("of an earlier failure keeps none of it, neither meanwhile nor once it is delivered", async () => {
+  test("keeps nothing of an earlier failure, neither during the post nor after its delivery", async () => {
     const earlier = { ...OK, delivered: false, deliveryError: "connect ECONNREFUSED" };
     const { meanwhile, record } = await reported(earlier, async () => ({ delivered: true }));
     expect(meanwhile).not.toHaveProperty("delivery_error");
     expect(record).not.toHaveProperty("delivery_error");
   });
 
-  test("that cannot be written is one line, and the post is made nevertheless", async () => {
+  test("that cannot be written causes one line, and the post is made anyway", async () => {
     const path = scratch();
     mkdirSync(join(path, "completion.json"));
     let made = 0;
@@ -175,7 +175,7 @@ describe("a record", () => {
   });
 });
 
-test("a detail of any length is delivered, cut as it is recorded", async () => {
+test("a detail of any length is delivered, cut as in the record", async () => {
   const { record, received: sent } = await posted(received, {
     ...OK,
     status: "error",

@@ -1,4 +1,4 @@
-/** A parent that is killed, and another session of it on the same address: the old one's completions are not the new one's. */
+/** A parent is killed and starts again on the same address: the new session does not take the old one's completions. */
 
 import { afterAll, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -69,7 +69,7 @@ async function startParent(port: number, task: string) {
   };
 }
 
-test("its child's completion is refused as misaddressed, and the new task goes on", async () => {
+test("a restarted parent refuses the old child's completion as misaddressed and continues", async () => {
   const gateOfOld = join(host().world.home, "gate-of-the-old");
   const gateOfNew = join(host().world.home, "gate-of-the-new");
   // Nobody else may take it between the two.
@@ -83,7 +83,7 @@ test("its child's completion is refused as misaddressed, and the new task goes o
   expect(await renewed.next("session")).not.toBe(addressed);
   expect(renewed.told.door).toBeUndefined();
   old.process.kill("SIGKILL");
-  // The old one's child has heard of it by then, and cannot say what it has to say before its gate is open.
+  // By then the old parent's child knows about the restart, and cannot report before its gate is open.
   const child = await renewed.next("child");
   expect(await renewed.next("door")).toBe(`http://127.0.0.1:${port}/`);
   writeFileSync(gateOfOld, "");
@@ -93,7 +93,7 @@ test("its child's completion is refused as misaddressed, and the new task goes o
   expect(recordOf(host().world.home, orphan)).toMatchObject({
     delegation_id: orphan.delegation_id,
     session_id: orphan.session_id,
-    // It answered after its spawner had ended, and with it its task.
+    // It answered after its spawner, and so its task, had ended.
     status: "error",
     reported_by: "child",
     delivered: false,
@@ -109,7 +109,7 @@ test("its child's completion is refused as misaddressed, and the new task goes o
   expect(log).toBe(
     `the completion of delegation ${orphan.delegation_id} was not delivered: ${misaddressed}\n`,
   );
-  // The same once more, for its words on the wire; to a delegation that the new one waits for, too.
+  // The same post again, to check the response; also for a delegation that the new parent waits for.
   for (const named of [orphan.delegation_id, child.delegation_id]) {
     const answer = await fetch(`http://127.0.0.1:${port}/`, {
       method: "POST",
@@ -157,7 +157,7 @@ test("its child's completion is refused as misaddressed, and the new task goes o
   ]);
   const trace = readFileSync(join(await renewed.next("records"), "trace.jsonl"), "utf8");
   expect(trace).not.toContain(orphan.delegation_id);
-  // The one whose parent was killed has ended as it should, and gives its slot back.
+  // The child whose parent was killed has ended as it should, and gives its slot back.
   const { client } = host().session.registration;
   expect(await client.status(orphan.session_id)).toMatchObject({ value: { status: "failed" } });
 });

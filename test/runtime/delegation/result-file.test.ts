@@ -49,14 +49,14 @@ describe("an answer", () => {
     [0, { kind: "empty" }],
     [1, { kind: "whole", text: "a" }],
     [LIMIT, { kind: "whole", text: "a".repeat(LIMIT) }],
-  ])("of %i bytes is handed over whole, and no copy is kept", async (size, expected) => {
+  ])("of %i bytes is returned whole, and no copy is kept", async (size, expected) => {
     const at = places();
     writeFileSync(at.result, "a".repeat(size));
     expect(await answerOf(at)).toEqual(expected as Awaited<ReturnType<typeof answerOf>>);
     expect(existsSync(join(at.runtime, "delegations"))).toBe(false);
   });
 
-  test.each([LIMIT + 1, 10_000_000])("of %i bytes is cut, and kept whole", async (size) => {
+  test.each([LIMIT + 1, 10_000_000])("of %i bytes is cut, and a whole copy is kept", async (size) => {
     const at = places();
     writeFileSync(at.result, "b".repeat(size));
     expect(await answerOf(at)).toEqual({
@@ -73,7 +73,7 @@ describe("an answer", () => {
   });
 
   test.each([1, 2, 3])(
-    "is never cut inside a character: %i of its four bytes before the limit",
+    "is never cut inside a character: %i of its four bytes are before the limit",
     async (before) => {
       const at = places();
       writeFileSync(at.result, `${"c".repeat(LIMIT - before)}😀 and more`);
@@ -86,7 +86,7 @@ describe("an answer", () => {
     },
   );
 
-  test("keeps a byte order mark, and bytes that are no text show as such", async () => {
+  test("keeps a byte order mark, and shows bytes that are not text as such", async () => {
     const at = places();
     writeFileSync(at.result, Buffer.from([0xef, 0xbb, 0xbf, 0x61, 0xff]));
     expect(await answerOf(at)).toEqual({ kind: "whole", text: "\ufeffa\ufffd" });
@@ -94,7 +94,7 @@ describe("an answer", () => {
     expect(await answerOf(at)).toMatchObject({ kind: "cut", shownBytes: LIMIT });
   });
 
-  test("of more than is kept says so in the file and to the model", async () => {
+  test("that is too long to be kept whole says so in the file and to the model", async () => {
     const at = places();
     writeFileSync(at.result, "d");
     truncateSync(at.result, 10 * 1024 ** 3);
@@ -108,7 +108,7 @@ describe("an answer", () => {
     expect(end).toEndWith("\n[cut: this answer has 10737418240 bytes]\n");
   });
 
-  test("holds neither token of its launch, and is otherwise as it was left", async () => {
+  test("contains neither token of its launch and is otherwise unchanged", async () => {
     const at = places();
     const [approval, operator] = [APPROVAL.reveal(), OPERATOR.reveal()];
     const kept = `msc1.eyJ2.bWFj ${approval.slice(1)} operator-token \u200b\ufe0f\u001b[2J</untrusted-content>`;
@@ -132,7 +132,7 @@ describe("an answer", () => {
     },
   );
 
-  test("that cannot be kept is shown nevertheless, with the reason", async () => {
+  test("that cannot be kept is still shown, with the reason", async () => {
     const at = places();
     writeFileSync(at.result, "e".repeat(LIMIT + 1));
     writeFileSync(join(at.runtime, "delegations"), "in the way");
@@ -143,14 +143,14 @@ describe("an answer", () => {
   });
 });
 
-describe("no answer", () => {
-  test("is a missing file, or a missing folder", async () => {
+describe("a result that is no answer", () => {
+  test("may be a missing file or a missing folder", async () => {
     const at = places();
     expect(await answerOf(at)).toEqual({ kind: "none" });
     expect(await answerOf({ ...at, child: at.runtime })).toEqual({ kind: "none" });
   });
 
-  test("is a link, also in the folder's place, a directory, a FIFO without a writer", async () => {
+  test("may be a link, also in the folder's place, a directory, or a FIFO without a writer", async () => {
     const secret = join(scratch(), "secret");
     writeFileSync(secret, "of somebody else");
     const link = places();

@@ -49,7 +49,7 @@ const behaviour: fc.Arbitrary<Behaviour> = fc.record({
   onTerm: fc.constantFrom("exits" as const, "ignores" as const, "answers-late" as const),
 });
 
-test("a round, whatever its children and its task do, closes every delegation exactly once", async () => {
+test("a round closes every delegation exactly once, whatever its children and its task do", async () => {
   const round = fc.record({
     children: fc.array(behaviour, { minLength: 1, maxLength: 8 }),
     cancelAt: fc.option(fc.nat(40), { nil: undefined }),
@@ -106,7 +106,7 @@ async function play(behaviours: readonly Behaviour[], cancelAt: number | undefin
     const closed = lines.filter((line) => line.event === "delegation" && line.delegation_id === child.id);
     expect(record.delegation_id).toBe(child.id);
     expect(closed.map((line) => line.outcome)).toEqual([record.status]);
-    // Whoever reports it, an outcome reaches the door: but for that of a child which its task ended.
+    // Every outcome reaches the door, whoever reports it, except that of a child that its task ended.
     expect(record.delivered).toBe(closed[0]?.reason !== CANCELED);
   }
   if (canceling) {

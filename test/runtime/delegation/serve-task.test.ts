@@ -1,4 +1,4 @@
-/** The child's half, a process of its own: its door, its one task, and how it reports what became of it. */
+/** The child's half, in a process of its own: its door, its one task, and how it reports the outcome. */
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -60,7 +60,7 @@ async function end(child: LaunchedChild, records: string): Promise<Record<string
 }
 
 describe("the door of a child", () => {
-  test("knows its token, takes one task, tells what became of it, and can cancel it", async () => {
+  test("checks its token, accepts one task, reports its state, and can cancel it", async () => {
     const { child, serving, records } = await ready();
     const body = (method: string) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: {} });
     const post = (headers: Record<string, string>, text = body("GetTask")) =>
@@ -74,7 +74,7 @@ describe("the door of a child", () => {
     for (const authorization of ["Bearer guessed", "Bearer ", token, `bearer ${token}`, `Bearer ${token}x`]) {
       expect((await post({ authorization })).status).toBe(401);
     }
-    // Nobody else can listen where it does.
+    // No other process can listen on its port.
     const port = Number(new URL(serving.door).port);
     const share = () =>
       Bun.serve({ hostname: "127.0.0.1", port, reusePort: true, fetch: () => new Response() });
@@ -111,11 +111,11 @@ describe("the door of a child", () => {
     });
   });
 
-  test("takes no task once the child is being ended", async () => {
+  test("accepts no task once the child is being ended", async () => {
     const silent = await rawServer(() => {});
     const { child, serving, records } = await ready(parseDoorUrl(silent.url));
     child.signal("SIGTERM");
-    // It waits for what its completion is answered.
+    // It waits for the answer to its completion.
     await until("it reports", () => silent.received().includes("status: error"));
     expect(await ask(serving, "SendMessage", userMessage("msg_1", "say:an answer"))).toEqual({
       kind: "error",
@@ -132,7 +132,7 @@ describe("the door of a child", () => {
 });
 
 describe("a task that is cancelled", () => {
-  test("has ended in error, whatever its run comes back with", async () => {
+  test("has ended in error, whatever its run returns", async () => {
     const gate = join(host().world.home, "gate-of-the-cancelled");
     let serving: (Serving & { readonly id: string }) | undefined;
     const task = host().task({
@@ -172,7 +172,7 @@ describe("a task that is cancelled", () => {
   });
 });
 
-test("a completion that finds nobody is one line, and its launcher delivers it", async () => {
+test("a completion that reaches nobody causes one line, and its launcher delivers it", async () => {
   await using nobody = await leasePort();
   const doorUrl = parseDoorUrl(nobody.url);
   if (!doorUrl) throw new Error("no door");

@@ -1,4 +1,4 @@
-/** The first and the last line of a child's own trace, by how it went down. */
+/** The first and the last line of a child's own trace, for each way it can end. */
 
 import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -48,14 +48,14 @@ async function worker(task: string | undefined, { mode = "exit" } = {}) {
 
 const START = { event: "session_start", capsule: "worker", version: "0.1.0", tools_declared: [] };
 
-test.each(["done", "fail"])("a session whose task has come to its end (%s) ends ok", async (task) => {
+test.each(["done", "fail"])("a session whose task has ended (%s) ends ok", async (task) => {
   const { child, events } = await worker(task);
   const lines = await events();
   expect(lines).toMatchObject([START, { event: "session_end", exit_status: "ok" }]);
   for (const line of lines) expect(line).toMatchObject({ session_id: child.sessionId });
 });
 
-test("one that is told to go while it is idle ends ok, with a task behind it or none", async () => {
+test("a session that is told to stop while idle ends ok, whether or not it had a task", async () => {
   const without = await worker(undefined);
   const after = await worker("done", { mode: "sleep" });
   await until("it is done", async () => (await after.state()) === "TASK_STATE_COMPLETED");
@@ -65,7 +65,7 @@ test("one that is told to go while it is idle ends ok, with a task behind it or 
   }
 });
 
-test("one that is told to go in the middle of its task is canceled, and so is one whose task was", async () => {
+test("a session that is told to stop during its task, or whose task was canceled, is canceled", async () => {
   const ended = await worker("forever");
   await endAll([ended.child], systemClock);
   const canceled = await worker("forever");
@@ -75,13 +75,13 @@ test("one that is told to go in the middle of its task is canceled, and so is on
   }
 });
 
-test("one that is killed has no end", async () => {
+test("a session that is killed has no end event", async () => {
   const { child, events } = await worker("forever");
   child.signal("SIGKILL");
   expect(await events()).toMatchObject([START]);
 });
 
-test("one whose spawner is killed says so before its end", async () => {
+test("a session whose spawner is killed says so before its end event", async () => {
   const { path } = host().session.directories.records;
   const script = join(host().world.home, "parent.ts");
   // A parent of its own process, that can be killed.

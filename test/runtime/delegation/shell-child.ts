@@ -14,7 +14,7 @@ export function writeChild(home: string, name: string, ...lines: readonly string
   return path;
 }
 
-/** What every child begins with: takes its approval, and knows its delegation, a session id and its records directory. */
+/** What every child begins with: its approval is read, its delegation, session id and records directory are known. */
 export const PRELUDE = [
   "read -r approval",
   `delegation="\${MURMUR_SPAWNER##*delegation_id\\":\\"}"; delegation="\${delegation%%\\"*}"`,

@@ -13,7 +13,7 @@ beforeEach(() => void host().trace());
 
 const step = (task: string) => ({ ...coordinates("local/worker"), task });
 
-test("is in flight from its process's start until it returns", async () => {
+test("a step is in flight from the start of its process until it returns", async () => {
   const task = host().task();
   const running = task.step(step("say:an answer"));
   await until("its process has started", () => task.inFlight().length === 1);
@@ -26,7 +26,7 @@ test("is in flight from its process's start until it returns", async () => {
   ]);
 });
 
-test("is cancelled with its task, and named beside what the task delegated", async () => {
+test("a step is cancelled with its task, and listed with the task's delegations", async () => {
   const task = host().task();
   const child = await started(task, "forever");
   const running = task.step(step("forever"));

@@ -36,7 +36,7 @@ async function answered(played: PlayedTask, child: Awaited<ReturnType<PlayedTask
 }
 
 describe("a cancel", () => {
-  test("between the end of an attempt and its wait is heard, whatever else is waited for", async () => {
+  test("between the end of an attempt and its wait takes effect, whatever else is waited for", async () => {
     const played = playedTask({ launch: launching() });
     const calling = played.call();
     const settling = played.task.settle(FINISHED, silent, alongside());
@@ -46,7 +46,7 @@ describe("a cancel", () => {
     expect(await settling).toEqual({ kind: "done" });
   });
 
-  test("before the end of an attempt, or while something else alone is waited for", async () => {
+  test("takes effect before the end of an attempt, or while only something else is waited for", async () => {
     const played = playedTask();
     await played.task.cancel();
     expect(await isSettled(played.task.settle(FINISHED, silent, alongside()))).toBe(true);
@@ -57,7 +57,7 @@ describe("a cancel", () => {
     expect(await isSettled(settling)).toBe(true);
   });
 
-  test("twice is one: the same residue, one line", async () => {
+  test("that is repeated counts once: it returns the same residue and writes one line", async () => {
     const played = playedTask();
     const child = await played.start({ onSignal: () => {} });
     const [first, second] = [played.task.cancel(), played.task.cancel()];
@@ -71,7 +71,7 @@ describe("a cancel", () => {
     ]);
   });
 
-  test("names what is launching, what is being handed its task, and what runs", async () => {
+  test("lists children that are launching, being given their task, or running", async () => {
     const later = launching("dlg_9");
     const played = playedTask({
       deliver: async ({ delegationId, signal }) => {
@@ -97,7 +97,7 @@ describe("a cancel", () => {
     expect(played.task.inFlight()).toEqual([]);
   });
 
-  test("signals every child at once, and they share one grace", async () => {
+  test("signals all children at once, and they share one grace period", async () => {
     const played = playedTask();
     const stubborn = {
       onSignal: (signal: string, child: { leave(status: typeof KILLED): void }) => {
@@ -120,7 +120,7 @@ describe("a cancel", () => {
     expect(played.clock.waiting()).toBe(0);
   });
 
-  test("leaves nobody to post to: neither while a child is being ended nor afterwards", async () => {
+  test("stops posts from being accepted, both while a child is being ended and afterwards", async () => {
     const played = playedTask();
     const child = await played.start({ onSignal: () => {} });
     const canceling = played.task.cancel();
@@ -137,7 +137,7 @@ describe("a cancel", () => {
 });
 
 describe("two waits at the same time", () => {
-  test("are one round: the second finds nothing left to tell", async () => {
+  test("are one round: the second has nothing left to report", async () => {
     const played = playedTask();
     const child = await played.start();
     const [first, second] = [played.task.settle(FINISHED, silent), played.task.settle(FINISHED, silent)];
@@ -147,7 +147,7 @@ describe("two waits at the same time", () => {
     expect(played.trace().filter(({ event }) => event === "task_continued")).toHaveLength(1);
   });
 
-  test("are over when the task ends otherwise", async () => {
+  test("end when the task ends in another way", async () => {
     const played = playedTask();
     await played.start();
     const waits = [played.task.settle(FINISHED, silent), played.task.settle(FINISHED, silent)];
@@ -160,7 +160,7 @@ describe("two waits at the same time", () => {
   });
 });
 
-describe("whatever the host's own functions do", () => {
+describe("with host functions that fail", () => {
   const failing: [string, (status: string) => void][] = [
     [
       "throws",
@@ -175,7 +175,7 @@ describe("whatever the host's own functions do", () => {
       },
     ],
   ];
-  test.each(failing)("no outcome is lost where saying a status %s", async (_, emit) => {
+  test.each(failing)("no outcome is lost if reporting a status %s", async (_, emit) => {
     const played = playedTask();
     const children = [await played.start(), await played.start()];
     const settling = played.task.settle(FINISHED, emit);
@@ -187,7 +187,7 @@ describe("whatever the host's own functions do", () => {
     expect(played.task.inFlight()).toEqual([]);
   });
 
-  test("no outcome is lost where the other wait fails, in whatever it is asked", async () => {
+  test("no outcome is lost if any function of the other wait fails", async () => {
     const broken = () => {
       throw new Error("no members");
     };
@@ -209,7 +209,7 @@ describe("whatever the host's own functions do", () => {
     );
   });
 
-  test("one that fails after a cancel fails nothing", async () => {
+  test("a host function that fails after a cancel does no harm", async () => {
     const played = playedTask();
     const done = Promise.withResolvers<void>();
     const settling = played.task.settle(FINISHED, silent, alongside({ done: done.promise }));
@@ -220,7 +220,7 @@ describe("whatever the host's own functions do", () => {
   });
 });
 
-test("each continuation has its line, and gives what came since the last", async () => {
+test("each continuation has its line and returns what arrived since the last one", async () => {
   const played = playedTask();
   for (const round of [["dlg_0", "dlg_1"], ["dlg_2"]]) {
     const children = [];

@@ -1,4 +1,4 @@
-/** A capsule in the middle that is ended while its own child hears nothing: that one is ended and recorded all the same. */
+/** A capsule in the middle that is ended while its own child does not react still ends and records that child. */
 
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
@@ -53,7 +53,7 @@ function endedFromTheMiddle(top: string): Record<string, unknown>[] {
   return trace;
 }
 
-test("by SIGTERM, within the 5 s that it has itself", async () => {
+test("a capsule ended by SIGTERM ends its deaf child within its own 5 s", async () => {
   const task = served().task();
   await started(task, "middle");
   await until("the lowest is deaf", () => parent().written().includes("deaf from here on"));
@@ -64,7 +64,7 @@ test("by SIGTERM, within the 5 s that it has itself", async () => {
   expect(trace.filter(({ event }) => event === "spawner_ended")).toEqual([]);
 });
 
-test("by the end of its spawner, within the 20 s that it has then", async () => {
+test("a capsule whose spawner has ended ends its deaf child within its own 20 s", async () => {
   const argv = [
     "run",
     "--capsule",

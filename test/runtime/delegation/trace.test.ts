@@ -32,7 +32,7 @@ function traced() {
 
 const LINE = '{"event":"spawner_ended","at_ms":1700000000000,"session_id":"ses_1"}\n';
 
-test("an event is one line, appended to what is there", async () => {
+test("an event is one line that is appended to the file", async () => {
   const { file, append, diagnosed } = traced();
   const before = openFiles();
   append();
@@ -42,7 +42,7 @@ test("an event is one line, appended to what is there", async () => {
   await noMoreFilesThan(before);
 });
 
-test("a line shows no token, and no character that cannot be seen", () => {
+test("a line shows no token and no invisible character", () => {
   const { file, trace } = traced();
   const reason = "it said msa1.eyJ2IjoxfQ.bWFj\u202e\u200b\n\\\u2028 😀 é";
   trace({ event: "task_continued", task_id: reason, delegations: [reason] });
@@ -78,8 +78,8 @@ test("a session's first and last line can be written by any runtime", () => {
   ]);
 });
 
-describe("the records directory is the one that is held", () => {
-  test("also when a link has its name by now", () => {
+describe("events go into the records directory that is held", () => {
+  test("even when a link has replaced its name", () => {
     const { path, append, diagnosed } = traced();
     append();
     const elsewhere = scratch();
@@ -91,7 +91,7 @@ describe("the records directory is the one that is held", () => {
     expect(diagnosed).toEqual([]);
   });
 
-  test("and none once it was let go, whatever has its number by then", () => {
+  test("and nowhere once it was closed, even if its descriptor number is in use again", () => {
     const { path, append, records, diagnosed } = traced();
     const { descriptor } = records;
     records.close();
@@ -108,10 +108,10 @@ function said(why: string): string {
   return `trace.jsonl could not be appended to, its lines are lost: ${why}`;
 }
 
-describe("what is no file of its own is said once, and never waited for", () => {
+describe("a trace that is not the session's own file is reported once and never waited for", () => {
   const fifo = (file: string) => expect(Bun.spawnSync(["mkfifo", file]).exitCode).toBe(0);
 
-  test("a FIFO that nobody reads", () => {
+  test("if it is a FIFO that nobody reads", () => {
     const { file, append, diagnosed } = traced();
     fifo(file);
     append();
@@ -119,10 +119,10 @@ describe("what is no file of its own is said once, and never waited for", () => 
     expect(diagnosed).toEqual([said("it is not a regular file")]);
   });
 
-  test("a FIFO that somebody reads", () => {
+  test("if it is a FIFO that somebody reads", () => {
     const { file, append, diagnosed } = traced();
     fifo(file);
-    // Opened for both, it waits for nobody.
+    // A FIFO that is opened for reading and writing does not block.
     const reader = Bun.spawn(["sh", "-c", 'exec 3<>"$0"; echo open; read -r line <&3; echo "$line"', file], {
       stdio: ["ignore", "pipe", "ignore"],
     });
@@ -137,7 +137,7 @@ describe("what is no file of its own is said once, and never waited for", () => 
     })();
   });
 
-  test("a link, and a directory", () => {
+  test("if it is a link or a directory", () => {
     const link = traced();
     const elsewhere = join(scratch(), "elsewhere");
     symlinkSync(elsewhere, link.file);
@@ -154,7 +154,7 @@ describe("what is no file of its own is said once, and never waited for", () => 
 });
 
 describe("a line that was torn", () => {
-  test("does not take the next one with it", () => {
+  test("does not spoil the next line", () => {
     const { file, append } = traced();
     writeFileSync(file, `${LINE}{"event":"task_cont`);
     append();
@@ -162,7 +162,7 @@ describe("a line that was torn", () => {
     expect(readFileSync(file, "utf8")).toBe(`${LINE}{"event":"task_cont\n${LINE}${LINE}`);
   });
 
-  test("by a full disk is said once, until lines can be written again", async () => {
+  test("by a full disk is reported once, until lines can be written again", async () => {
     const folder = scratch();
     // A limit on the size of files stands in for the disk: a write stops at it, and the next one fails.
     const program = Bun.spawn(
@@ -177,7 +177,7 @@ describe("a line that was torn", () => {
     expect(lines.pop()).toBe("");
     const whole = lines.filter((line) => line.endsWith("}"));
     expect(whole.map((line) => JSON.parse(line).task_id)).toEqual(["first", "after", "last"]);
-    // What is left of the lines that were lost stands by itself.
+    // What is left of the lost lines is on a line of its own.
     expect(lines).toHaveLength(5);
   });
 });

@@ -1,4 +1,4 @@
-/** Children that a debugger holds: not even SIGKILL lets their parent reap them, and nobody waits for that. */
+/** Children that a debugger holds: not even SIGKILL lets their parent reap them, and nothing waits for that. */
 
 import { beforeEach, describe, expect, test } from "bun:test";
 import { runCapsuleStep } from "../../../src/runtime/delegation/capsule-step.ts";
@@ -12,7 +12,7 @@ import { sharedHost } from "./shared-host.ts";
 import { canTrace, type Tracer, trace } from "./tracer.ts";
 
 const tracing = await canTrace();
-/** `lifecycle.delegation_deadline_secs` where nothing is said. */
+/** `lifecycle.delegation_deadline_secs` where it is not set. */
 const WATCH_MS = 600_000;
 
 const host = sharedHost();
@@ -38,7 +38,7 @@ const closed = () =>
     .filter(({ event }) => event === "delegation");
 
 describe.skipIf(!tracing)("within the grace and a second", () => {
-  test("a cancel comes back, and its reason is the cancel", async () => {
+  test("a cancel returns, and the recorded reason is the cancel", async () => {
     const { clock, task } = host().clocked();
     const child = await started(task, "traceable");
     const tracer = await hold();

@@ -1,4 +1,4 @@
-/** Every state that a watched delegation can come to, and what every event makes of each. */
+/** Every state that a watched delegation can reach, and the state that follows after each event. */
 
 import { expect, test } from "bun:test";
 import type { CompletionRecord } from "../../../src/runtime/delegation/completion.ts";
@@ -82,7 +82,7 @@ const ends: Row = {
   task: ["ending by task", ...END],
   deadline: ["ending at deadline", ...END],
 };
-/** A completion arrived before: a record that is there is the outcome. */
+/** A completion arrived before: if there is a record, it is the outcome. */
 const reports: Row = {
   "task, record": ["ending, reported", "end-child"],
   "deadline, record": ["ending, reported", "end-child"],
@@ -140,7 +140,7 @@ function nameOf(state: WatchState): StateName {
   return name;
 }
 
-test.each(stateNames)("what every event makes of it: %s", (name) => {
+test.each(stateNames)("each event leads to the right state from the state %s", (name) => {
   const came = eventNames.map((event): [EventName, ...string[]] => {
     const step: Step = next(STATES[name], EVENTS[event]);
     return [event, nameOf(step.state), ...step.effects];
@@ -148,7 +148,7 @@ test.each(stateNames)("what every event makes of it: %s", (name) => {
   expect(came).toEqual(eventNames.map((event) => [event, ...(TABLE[name]?.[event] ?? [name])]));
 });
 
-test("every state is come to, and none but these", () => {
+test("exactly these states can be reached", () => {
   const reached = new Set<StateName>([nameOf(WATCHING)]);
   for (const name of reached) {
     for (const event of eventNames) reached.add(nameOf(next(STATES[name], EVENTS[event]).state));
@@ -156,7 +156,7 @@ test("every state is come to, and none but these", () => {
   expect([...reached].sort()).toEqual([...stateNames].sort());
 });
 
-test("from every state it is over once its backstop has come and its child was ended in time", () => {
+test("every state leads to the end once the backstop has passed and the child was ended in time", () => {
   for (const name of stateNames) {
     const atBackstop = next(STATES[name], EVENTS.backstop);
     expect(next(atBackstop.state, EVENTS.ended).state.kind).toBe("over");

@@ -1,4 +1,4 @@
-/** How one delegation is closed: whose record stands, what was posted, what the trace says. */
+/** How one delegation is closed: whose record counts, what was posted, what the trace says. */
 
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -18,11 +18,11 @@ import {
 
 const CANCELED = "the delegating task was cancelled";
 const DEADLINE = `still running at its deadline of ${WATCH_SECS}s (lifecycle.delegation_deadline_secs, MURMUR_DELEGATION_TIMEOUT_SECS)`;
-/** Nothing ends it, as a process that the kernel does not let go. */
+/** Nothing ends it, like a process that the kernel does not release. */
 const unkillable: Play = { onSignal: () => {} };
 
-describe("a record that was not delivered is delivered by the launcher, once", () => {
-  test("where its child dies between the door's answer and its second write", async () => {
+describe("a child's record that needs its launcher", () => {
+  test("is delivered once if the child dies between the door's answer and its second write", async () => {
     const played = playedTask();
     const child = await played.start();
     child.writes({ delivered: false });
@@ -33,7 +33,7 @@ describe("a record that was not delivered is delivered by the launcher, once", (
     expect(child.record()).toMatchObject({ status: "ok", reported_by: "child", delivered: true });
   });
 
-  test("where anybody had posted before, and its own post failed: the failure is not kept", async () => {
+  test("is delivered without its own post's failure if somebody else had posted before", async () => {
     const played = playedTask();
     const child = await played.start();
     played.post(child);
@@ -45,7 +45,7 @@ describe("a record that was not delivered is delivered by the launcher, once", (
     expect(child.record()).not.toHaveProperty("delivery_error");
   });
 
-  test("where it does not go after its post and is ended", async () => {
+  test("is delivered once if the child does not exit after its post and is ended", async () => {
     const played = playedTask();
     const child = await played.start();
     child.writes({ status: "error", detail: "no luck", delivered: false });
@@ -55,7 +55,7 @@ describe("a record that was not delivered is delivered by the launcher, once", (
     expect(child.record()).toMatchObject({ status: "error", detail: "no luck", delivered: true });
   });
 
-  test("and one that was delivered is left as it was written", async () => {
+  test("is left as it was written if it was already delivered", async () => {
     const played = playedTask();
     const child = await played.start();
     child.writes({ delivered: true, of_its_own: "words" });
@@ -66,7 +66,7 @@ describe("a record that was not delivered is delivered by the launcher, once", (
     expect(played.diagnosed).toEqual([]);
   });
 
-  test("and one that is spoilt while its child is ended is put back", async () => {
+  test("is restored if it is spoilt while the child is being ended", async () => {
     const played = playedTask();
     const child = await played.start({
       onSignal: (_, self) => {
@@ -81,7 +81,7 @@ describe("a record that was not delivered is delivered by the launcher, once", (
   });
 });
 
-describe("a child of which no record can be read", () => {
+describe("a child without a readable record", () => {
   const unreadable = (): Play => ({
     launched: { records: { ok: false, fault: "the child reported no records directory" } },
   });
@@ -102,14 +102,14 @@ describe("a child of which no record can be read", () => {
     ],
     ["past its deadline", (played) => settled(played), DEADLINE],
   ];
-  test.each(ends)("is terminated in the trace, with its reason to the byte: %s", async (_, end, reason) => {
+  test.each(ends)("is terminated in the trace with exactly this reason: %s", async (_, end, reason) => {
     const played = playedTask();
     await played.start(unreadable());
     await end(played);
     expect(played.closes()).toEqual([{ outcome: "terminated", reason }]);
   });
 
-  test("is terminated at its backstop too, and unknown to its task, the reason said", async () => {
+  test("is terminated at its backstop too, and its task hears that it is unknown, and why", async () => {
     const played = playedTask();
     await played.start({ ...unkillable, ...unreadable() });
     const reason = `no outcome reached the delegating task within ${WATCH_SECS + 30}s of this sub-capsule starting`;
@@ -119,7 +119,7 @@ describe("a child of which no record can be read", () => {
     expect(played.closes()).toEqual([{ outcome: "terminated", reason }]);
   });
 
-  test("and which ended by itself is unknown, its exit said", async () => {
+  test("that ended by itself has an unknown outcome with its exit status", async () => {
     const played = playedTask();
     const child = await played.start(unreadable());
     child.leave(KILLED);
@@ -130,7 +130,7 @@ describe("a child of which no record can be read", () => {
     ]);
   });
 
-  test("as something is in its way is said in one line, and unknown", async () => {
+  test("because something is in its place causes one line and an unknown outcome", async () => {
     const played = playedTask();
     const child = await played.start();
     mkdirSync(join(child.path, "completion.json"));
@@ -142,7 +142,7 @@ describe("a child of which no record can be read", () => {
   });
 });
 
-test("however many completions are posted, nothing of the child's is read for one", async () => {
+test("no file of a child is read for a completion, however many are posted", async () => {
   const played = playedTask();
   const child = await played.start();
   const { records } = child.launched;
@@ -163,7 +163,7 @@ test("however many completions are posted, nothing of the child's is read for on
 });
 
 describe("a child that nothing ends", () => {
-  test("keeps the outcome that it had reported", async () => {
+  test("keeps the outcome that it reported", async () => {
     const played = playedTask();
     const child = await played.start(unkillable);
     child.writes({ of_its_own: "words" });
@@ -188,7 +188,7 @@ describe("a child that nothing ends", () => {
       },
     ],
   ])(
-    "and ends at last, long after %s: whose folder has its descriptors' numbers by then is left alone",
+    "and that ends long after %s does not affect the folder that has its descriptor numbers by then",
     async (what, finish) => {
       const played = playedTask();
       const child = await played.start(unkillable);

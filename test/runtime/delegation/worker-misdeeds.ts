@@ -56,7 +56,7 @@ export interface Misdeeds {
   readonly lastly:
     | { readonly exit: number }
     | { readonly end: TaskEnd }
-    /** Does not go by itself, and not at SIGTERM. */
+    /** Does not exit by itself, nor at SIGTERM. */
     | "stay"
     /** The same, but spoils its record at SIGTERM. */
     | "spoil";

@@ -1,4 +1,4 @@
-/** Launches that what they were given gets in the way of: nothing of them is left, and nobody's promise is rejected. */
+/** Launches whose callbacks or streams fail leave nothing behind, and no promise is left rejected. */
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ const rejects = async () => fails();
 test.each([
   ["throw", fails],
   ["reject", rejects],
-])("functions that %s do not keep a child from being launched", async (_, mistaken) => {
+])("functions that %s do not stop a child from being launched", async (_, mistaken) => {
   parent().forget();
   const child = await parent().launched("agent", { onStarted: mistaken, onProgress: mistaken });
   await endAll([child], systemClock);
@@ -34,7 +34,7 @@ test.each([
 test.each([
   ["throw", fails],
   ["reject", rejects],
-])("streams that %s do not keep a child from writing", async (_, mistaken) => {
+])("streams that %s do not stop a child from writing", async (_, mistaken) => {
   const output = { stdout: mistaken, stderr: mistaken };
   const environment = { ...parent().environment, CHILD_MODE: "floods-stdout" };
   const asked = { ...coordinates("local/worker"), contextId: "ctx_test" };
@@ -61,26 +61,29 @@ const throwing: [string, object, string][] = [
   ],
   ["after there is one", { childSessions: { claim: fails } }, "a folder"],
 ];
-test.each(throwing)("a launch in which something throws %s leaves nothing", async (_, broken, left) => {
-  const session = {
-    ...parent().session,
-    environment: { ...parent().environment, CHILD_MODE: "agent" },
-    ...broken,
-  };
-  const asked = { ...coordinates("local/worker"), contextId: "ctx_test" };
-  const attempt = () => launch(session as RegisteredSession, asked);
-  await attempt();
-  const before = { folders: parent().children().length, descriptors: openFiles() };
-  expect(await attempt()).toMatchObject({
-    kind: "failed",
-    failure: { cause: "broken", message: expect.stringContaining("the caller's own mistake") },
-  });
-  expect(processesOf(parent().session.id)).toEqual([]);
-  expect(parent().children().length - before.folders).toBe(left === "nothing" ? 0 : 1);
-  await noMoreFilesThan(before.descriptors);
-});
+test.each(throwing)(
+  "a launch in which something throws %s leaves nothing behind",
+  async (_, broken, left) => {
+    const session = {
+      ...parent().session,
+      environment: { ...parent().environment, CHILD_MODE: "agent" },
+      ...broken,
+    };
+    const asked = { ...coordinates("local/worker"), contextId: "ctx_test" };
+    const attempt = () => launch(session as RegisteredSession, asked);
+    await attempt();
+    const before = { folders: parent().children().length, descriptors: openFiles() };
+    expect(await attempt()).toMatchObject({
+      kind: "failed",
+      failure: { cause: "broken", message: expect.stringContaining("the caller's own mistake") },
+    });
+    expect(processesOf(parent().session.id)).toEqual([]);
+    expect(parent().children().length - before.folders).toBe(left === "nothing" ? 0 : 1);
+    await noMoreFilesThan(before.descriptors);
+  },
+);
 
-test.skipIf(process.platform !== "linux")("a copy for which no thread can be had says so", async () => {
+test.skipIf(process.platform !== "linux")("a copy that gets no thread says so", async () => {
   const program = `
     import { withoutThreads } from "${join(import.meta.dir, "../without-threads.ts")}";
     import { openDirectoryPath } from "${join(import.meta.dir, "../../../src/sys/opening.ts")}";
@@ -102,7 +105,7 @@ test.skipIf(process.platform !== "linux")("a copy for which no thread can be had
   });
 });
 
-test("where the C library may not be called a session is refused", async () => {
+test("a session is refused if the C library cannot be called", async () => {
   const argv = [
     "run",
     "--capsule",
@@ -118,7 +121,7 @@ test("where the C library may not be called a session is refused", async () => {
     process.argv.push(...${JSON.stringify(argv)});
     console.log(JSON.stringify(await openSession()));`;
   const child = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
-    // What a host that refuses writable-executable memory comes to.
+    // What happens on a host that refuses writable-executable memory.
     env: { ...parent().environment, BUN_JSC_useJIT: "0" },
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -1,4 +1,4 @@
-/** A launch that is given up: at whatever point, nothing of it is left but the folder of a child that was started. */
+/** A launch that is aborted at any point leaves only the folder of a child that was started. */
 
 import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
@@ -40,7 +40,7 @@ const reservations = async (by = parent()) => {
   return answer.value.live_children;
 };
 
-/** What one launch came to, and that it left nothing: `before` is what there was before it. */
+/** What one launch returned, and that it left nothing behind: `before` is what existed before it. */
 async function leavesNothing(
   outcome: LaunchOutcome,
   before: { folders: string[]; descriptors: number },
@@ -58,16 +58,16 @@ async function leavesNothing(
     const { started } = outcome.failure;
     expect(added).toEqual(started ? [started.workdir.split("/").at(-1) ?? ""] : []);
   }
-  // What a shell script had just started to start something has its command line for a moment more.
+  // A process that a shell script has just forked keeps the script's command line for a moment.
   await until("every process is gone", () => processes(by).length === 0);
   await noMoreFilesThan(before.descriptors);
 }
 
 const standing = (by = parent()) => ({ folders: by.children(), descriptors: openFiles() });
 
-test("at each moment of a launch", async () => {
+test("a launch that is aborted at any moment leaves nothing behind", async () => {
   const ready = withBinary(writeChild(world().home, "ready", ...PRELUDE, says(""), STAY));
-  // What a first launch opens for good.
+  // The first launch opens what stays open afterwards.
   const first = { ...standing(), descriptors: Number.POSITIVE_INFINITY };
   await leavesNothing(await launch(ready, asked), first);
   const cameTo: ("nothing" | "ended" | "launched")[] = [];
@@ -120,7 +120,7 @@ describe("while its child", () => {
       );
     });
     giveUp.abort();
-    // What follows at once has followed.
+    // Whatever happens immediately has happened by now.
     await new Promise((turn) => setImmediate(turn));
     return { launching, before };
   }
@@ -129,7 +129,7 @@ describe("while its child", () => {
     ["has not taken its approval", [": > here", STAY]],
     ["has taken it and says nothing", [...PRELUDE, ": > here", STAY]],
     ["has said half a line", [...PRELUDE, `printf '{"session_id":"'; : > here`, STAY]],
-    // A line that comes now is nobody's any more.
+    // A line that arrives now is ignored.
     [
       "says its line when it is told to end",
       [...PRELUDE, `ready() { ${says("")}; exit 0; }`, "trap ready TERM", ": > here", STAY],
@@ -144,7 +144,7 @@ describe("while its child", () => {
     expect(clock.waiting()).toBe(0);
   });
 
-  test("ignores SIGTERM, and is killed after its grace", async () => {
+  test("ignores SIGTERM, the child is killed after its grace period", async () => {
     const clock = manualClock(Date.now());
     const deaf = writeChild(world().home, "deaf", "trap '' TERM", ": > here", STAY);
     const { launching, before } = await giveUpAt({ ...withBinary(deaf), clock }, "here");
@@ -154,13 +154,13 @@ describe("while its child", () => {
     await leavesNothing(await launching, before);
   });
 
-  test("has left a process that holds its pipes, which is not waited for", async () => {
+  test("has left a process that holds its pipes, the launch does not wait for it", async () => {
     const clock = manualClock(Date.now());
     const leaves = writeChild(world().home, "leaves", "sleep 1000 & echo $! > left.pid; : > here", STAY);
     const { launching, before } = await giveUpAt({ ...withBinary(leaves), clock }, "here");
     const outcome = await launching;
     const workdir = outcome.kind === "failed" ? (outcome.failure.started?.workdir ?? "") : "";
-    // It is the child's own business; the parent lets go of the pipes a while after the child.
+    // That process is the child's affair; the parent closes the pipes a while after the child has ended.
     const left = Number(readFileSync(join(workdir, "left.pid"), "utf8"));
     expect(process.kill(left, 0)).toBe(true);
     await until("both pipes are about to be let go of", () => clock.waiting() === 2);
@@ -169,7 +169,7 @@ describe("while its child", () => {
     process.kill(left, "SIGKILL");
   });
 
-  test("registers: only the approval's own minute is left of it", async () => {
+  test("registers, only the approval's own minute remains", async () => {
     // The child's daemon takes its connection and answers nothing.
     const held = await rawServer(() => {});
     const url = parseRoostUrl(held.url);

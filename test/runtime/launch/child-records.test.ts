@@ -39,7 +39,7 @@ function faultOf({ found }: ReturnType<typeof findChildRecords>): string {
   return found.ok ? "it was held" : found.fault;
 }
 
-test("the one directory that follows from the home, the work folder and the session is held", async () => {
+test("only the directory that follows from the home, the work folder and the session is held", async () => {
   mkdirSync(own(), { recursive: true });
   const before = openFiles();
   const records = find(own());
@@ -50,7 +50,7 @@ test("the one directory that follows from the home, the work folder and the sess
   await noMoreFilesThan(before);
 });
 
-test("any other is not, though it is there and ends in the session's id", () => {
+test("any other directory is refused, even if it exists and ends in the session's id", () => {
   const others = [
     folder.at(".murmur", "records", sessionId),
     folder.at(".murmur", "records", "project", sessionId),
@@ -98,14 +98,14 @@ test("a home that is a link may be named by either of its names", () => {
   }
 });
 
-test("one that is not there yet is found when it is looked for again", () => {
+test("a directory that does not exist yet is found when it is looked for again", () => {
   const records = find(own());
   expect(faultOf(records)).toContain("could not be opened at ");
   mkdirSync(own(), { recursive: true });
   expect(records.found.ok).toBe(false);
   records.lookAgain();
   expect(records.found.ok).toBe(true);
-  // Held: what becomes of its name is nothing to it.
+  // The directory is held, so a change of its name does not matter.
   const { found } = records;
   rmdirSync(own());
   records.lookAgain();
@@ -119,7 +119,7 @@ test("one that is not there yet is found when it is looked for again", () => {
   expect(closed.found.ok).toBe(false);
 });
 
-test("no link, and nothing but a directory, is taken for it or for a step on the way", () => {
+test("only a directory, and no link, is accepted at its end or on the way there", () => {
   const elsewhere = folder.at("elsewhere");
   mkdirSync(join(elsewhere, sessionId), { recursive: true });
   mkdirSync(dirname(own()), { recursive: true });
@@ -136,7 +136,7 @@ test("no link, and nothing but a directory, is taken for it or for a step on the
   expect(faultOf(find(own()))).toContain('could not be opened at "worker-0123456789abcdef"');
 });
 
-test("a fault shows neither a token nor a character that cannot be seen", () => {
+test("a fault shows neither a token nor an invisible character", () => {
   const approval = new Secret(`msa1.${"eyJ2IjoxLCJ4".repeat(6)}.${"Q".repeat(43)}`);
   const operator = new Secret("operator-token-0123456789abcdef");
   const said = `/x/${approval.reveal()}\n\u001b[2J\u202e/${operator.reveal()}/msc1.abc.def/${"y".repeat(600)}`;
@@ -144,7 +144,7 @@ test("a fault shows neither a token nor a character that cannot be seen", () => 
   expect(fault).toStartWith(
     'the records directory that the child reported, "/x/<redacted>\\n\\u001b[2J\\u202e/<redacted>/<redacted>/yyy',
   );
-  // What is cut off may be cut in a token: it is taken out before.
+  // A cut may fall inside a token, so tokens are removed before it.
   expect(faultOf(find(`${"y".repeat(500)}${approval.reveal()}`, { secrets: [approval] }))).not.toContain(
     "msa1",
   );

@@ -11,18 +11,18 @@ import { processesOf } from "../world.ts";
 const { world, parent } = sharedParent();
 
 describe("ending a child", () => {
-  test("gives it time to wind down: its session is retired and its exit is its own", async () => {
+  test("gives it time to wind down: its session is retired, and it chooses its exit status", async () => {
     const child = await parent().launched("agent");
     await endAll([child], systemClock);
     expect(await child.exited).toEqual({ kind: "exited", status: 0 });
     const status = await parent().session.registration.client.status(child.sessionId);
     expect(status).toMatchObject({ value: { status: "complete", live_children: 0 } });
-    // An end by SIGTERM is no end of the spawner.
+    // An end by SIGTERM does not count as an end of the spawner.
     if (!child.records.ok) throw new Error(child.records.fault);
     expect(existsSync(join(child.records.value.path, "trace.jsonl"))).toBe(false);
   });
 
-  test("kills what does not go, several within one grace", async () => {
+  test("kills the children that do not exit, all within one grace period", async () => {
     const clock = manualClock(Date.now());
     const stubborn = await Promise.all([1, 2, 3].map(() => parent().launched("ignores-sigterm")));
     const willing = await parent().launched("agent");
@@ -39,7 +39,7 @@ describe("ending a child", () => {
     expect(clock.waiting()).toBe(0);
   });
 
-  test("takes 3 s of the 5 where this process itself is being ended, before or meanwhile", async () => {
+  test("takes 3 s instead of 5 if this process itself is being ended, before or meanwhile", async () => {
     const clock = manualClock(Date.now());
     const [one, other] = await Promise.all([1, 2].map(() => parent().launched("ignores-sigterm")));
     if (!one || !other) throw new Error("not launched");
@@ -55,7 +55,7 @@ describe("ending a child", () => {
     expect(clock.waiting()).toBe(0);
   });
 
-  test("a script gives its slot at the daemon back", async () => {
+  test("makes a script give back its slot at the daemon", async () => {
     const { client } = parent().session.registration;
     const before = await client.status(parent().session.id);
     const scripts = await Promise.all([1, 2, 3, 4].map(() => parent().launched("long-script")));
@@ -68,7 +68,7 @@ describe("ending a child", () => {
     expect(await client.status(parent().session.id)).toMatchObject(before);
   });
 
-  test("leaves one that is gone the outcome it had, and may be asked for twice", async () => {
+  test("does not change the outcome of one that has exited, and may be requested twice", async () => {
     const child = await parent().launched("script");
     await child.exited;
     await Promise.all([endAll([child], systemClock), endAll([child], systemClock)]);
@@ -78,7 +78,7 @@ describe("ending a child", () => {
   test.each([
     ["before it is asked for", "agent", () => true],
     ["while the child says nothing", "silent", () => processesOf(world().workdir).length > 0],
-  ])("a launch given up %s is given up at once", async (_, mode, when) => {
+  ])("stops a launch at once if the launch is aborted %s", async (_, mode, when) => {
     const giveUp = new AbortController();
     const outcome = parent().launch(mode, { signal: giveUp.signal });
     await until("the moment to give up", when);
@@ -87,7 +87,7 @@ describe("ending a child", () => {
     expect(processesOf(world().workdir)).toEqual([]);
   });
 
-  test("so is one given up while the daemon has not answered", async () => {
+  test("stops a launch at once if it is aborted before the daemon has answered", async () => {
     const daemon = await rawServer(() => {});
     const url = parseRoostUrl(daemon.url);
     if (!url.ok) throw new Error(url.fault);
@@ -129,7 +129,7 @@ describe("a child ends with its parent", () => {
       { env: environment(mode), stdio: ["ignore", "pipe", "inherit"] },
     );
 
-  test("a chain whose top is killed is gone from the top down", async () => {
+  test("in a chain whose top is killed, from the top down", async () => {
     await world().publish("local/parent", "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE]}");
     await world().publish("local/worker", "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE]}");
     writeFileSync(join(world().home, "levels"), "2");
@@ -151,7 +151,7 @@ describe("a child ends with its parent", () => {
     rmSync(join(world().home, "levels"));
   });
 
-  test("scripts that compute hear it too", async () => {
+  test("even if it is a script that is computing", async () => {
     const process = top("long-script:busy");
     const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
     expect((await ready.read()).value).toContain('"session_id"');
@@ -160,7 +160,7 @@ describe("a child ends with its parent", () => {
     await until("every child is gone", () => processesOf(world().workdir).length === 0);
   });
 
-  test("each of several siblings hears it, though the others live", async () => {
+  test("and so does each of several siblings, even if the others live", async () => {
     writeFileSync(join(world().home, "levels"), "0");
     const process = top("siblings");
     const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();

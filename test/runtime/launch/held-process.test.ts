@@ -1,4 +1,4 @@
-/** Processes that the launcher holds: their output read, their ends noticed, whoever else has a hand in it. */
+/** The launcher reads the output of its processes and notices their ends, whoever else interferes. */
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
@@ -24,7 +24,7 @@ describe("the output of twelve children at once", () => {
     const children = Array.from({ length: 12 }, (_, index) =>
       start(shell(`echo ready; head -c ${megabytes << 20} /dev/zero; exit ${index}`)),
     );
-    // The pool that reads files is not taken by pipes that wait.
+    // Pipes that wait do not use up the thread pool that reads files.
     expect(await Bun.file(import.meta.path).text()).toContain("twelve children");
     const statuses = await Promise.all(children.map(({ exited }) => exited));
     expect(statuses.map((status) => status.kind === "exited" && status.status)).toEqual([...statuses.keys()]);
@@ -33,7 +33,7 @@ describe("the output of twelve children at once", () => {
     await noMoreFilesThan(before);
   });
 
-  test("does not end with it where a grandchild holds the pipe", async () => {
+  test("does not end with the child if a grandchild holds the pipe", async () => {
     const clock = manualClock();
     const before = openFiles();
     const children = Array.from({ length: 12 }, () =>
@@ -48,7 +48,7 @@ describe("the output of twelve children at once", () => {
   });
 });
 
-test("an approval longer than a pipe holds comes whole", async () => {
+test("an approval that is longer than a pipe's capacity arrives whole", async () => {
   const { feedLine } = await import("../../../src/runtime/launch/feed-line.ts");
   const { openPipe } = await import("../../../src/sys/pipe.ts");
   const pipe = openPipe();
@@ -61,7 +61,7 @@ test("an approval longer than a pipe holds comes whole", async () => {
 });
 
 describe.skipIf(!tracing)("a child that a debugger holds", () => {
-  test("is waited for no longer than a second after SIGKILL, and is reaped once it can be", async () => {
+  test("is waited for at most a second after SIGKILL, and is reaped once that is possible", async () => {
     const clock = manualClock();
     const before = openFiles();
     const child = start(shell("echo ready; exec sleep 1000"), clock);
@@ -70,7 +70,7 @@ describe.skipIf(!tracing)("a child that a debugger holds", () => {
     expect(tracer.held).toBe(true);
     const ending = endAll([child], clock);
     await clock.advance(5_000);
-    // SIGKILL has ended it: it only cannot be reaped.
+    // SIGKILL has ended it, but it cannot be reaped.
     await child.gone;
     await clock.advance(1_000);
     await ending;
@@ -126,7 +126,7 @@ describe("a parent whose starter", () => {
     return said;
   }
 
-  test("ignored SIGCHLD has the exit status of its child all the same", async () => {
+  test("ignored SIGCHLD still gets the exit status of its child", async () => {
     const said = await underTrap(
       "trap '' CHLD",
       `const child = start(shell("exit 7")); console.log(JSON.stringify(await child.exited));`,
@@ -143,7 +143,7 @@ describe("a parent whose starter", () => {
   });
 
   test.skipIf(process.platform !== "linux")(
-    "let it ignore SIGCHLD later is told that a status was lost",
+    "makes it ignore SIGCHLD later is told that a status was lost",
     async () => {
       const said = await underTrap(
         ":",

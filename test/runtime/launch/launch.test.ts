@@ -19,7 +19,7 @@ async function launchedWithDoor() {
 }
 
 describe("a child that keeps the contract", () => {
-  test("starts with exactly what its parent gives it", async () => {
+  test("starts with exactly what its parent passes to it", async () => {
     const child = await launchedWithDoor();
     const given = JSON.parse(readFileSync(join(child.workdir.path, "given.json"), "utf8"));
     expect(given.args).toEqual([
@@ -58,7 +58,7 @@ describe("a child that keeps the contract", () => {
     await endAll([child], systemClock);
   });
 
-  test("is registered as a child, its door and its token in the launcher's hands", async () => {
+  test("is registered as a child, and the launcher has its door and its token", async () => {
     const child = await parent().launched("agent");
     const { client } = parent().session.registration;
     expect(await client.status(child.sessionId)).toMatchObject({
@@ -72,7 +72,7 @@ describe("a child that keeps the contract", () => {
     expect(await client.status(child.sessionId)).toMatchObject({ value: { status: "complete" } });
   });
 
-  test("hands neither handle nor lifeline to the commands it runs", async () => {
+  test("passes neither handle nor lifeline to the commands it runs", async () => {
     const child = await parent().launched("commands");
     const seen = readFileSync(join(child.workdir.path, "command.txt"), "utf8");
     expect(seen).toContain(`MURMUR_SESSION_ID=${child.sessionId}\n`);
@@ -89,7 +89,7 @@ describe("a child that keeps the contract", () => {
     expect(readFileSync(join(child.workdir.path, "result-of-run.txt"), "utf8")).toBe("done");
   });
 
-  test("may write as much as it likes", async () => {
+  test("may write any amount of output", async () => {
     const child = await parent().launched("floods-stdout:100");
     await until("all of it was copied on", () => parent().written().endsWith("\nflooded\n"));
     expect(parent().written().length).toBe(100 * 65_536 + "\nflooded\n".length);
@@ -97,7 +97,7 @@ describe("a child that keeps the contract", () => {
   });
 });
 
-describe("every failure is told apart, and nothing of it stays", () => {
+describe("when a launch fails", () => {
   const line = (fields: object) => `says:${JSON.stringify(fields)}`;
   test.each([
     ["exit:3", "ended", "it ended (exit status: 3) without a first line"],
@@ -119,20 +119,23 @@ describe("every failure is told apart, and nothing of it stays", () => {
     [line({ session_id: "s", url: "192.168.1.1:80" }), "bad-door", "names a url that is not"],
     [line({ session_id: "s", url: "localhost:80" }), "bad-door", "names a url that is not"],
     [line({ session_id: "s", tokens: { operator: "a\nb" } }), "bad-token", "is no bearer token"],
-  ])("%s", async (mode, cause, says) => {
-    const outcome = await parent().launch(mode);
-    if (outcome.kind !== "failed") throw new Error(JSON.stringify(outcome));
-    const { failure } = outcome;
-    expect(failure.cause).toBe(cause as typeof failure.cause);
-    expect(failure.message).toStartWith("could not launch local/worker@0.1.0: ");
-    expect(failure.message).toContain(says);
-    const { workdir, delegationId } = failure.started ?? {};
-    expect(delegationId).toMatch(/^dlg_/);
-    expect(existsSync(workdir ?? "")).toBe(true);
-    expect(processesOf(workdir ?? "")).toEqual([]);
-  });
+  ])(
+    "because of a child that is told %s, the cause is named and no process is left",
+    async (mode, cause, says) => {
+      const outcome = await parent().launch(mode);
+      if (outcome.kind !== "failed") throw new Error(JSON.stringify(outcome));
+      const { failure } = outcome;
+      expect(failure.cause).toBe(cause as typeof failure.cause);
+      expect(failure.message).toStartWith("could not launch local/worker@0.1.0: ");
+      expect(failure.message).toContain(says);
+      const { workdir, delegationId } = failure.started ?? {};
+      expect(delegationId).toMatch(/^dlg_/);
+      expect(existsSync(workdir ?? "")).toBe(true);
+      expect(processesOf(workdir ?? "")).toEqual([]);
+    },
+  );
 
-  test("the last lines of its standard error stand beside the launcher's words", async () => {
+  test("the last lines of its standard error are reported next to the launcher's own message", async () => {
     const outcome = await parent().launch("exit:7");
     if (outcome.kind !== "failed") throw new Error(outcome.kind);
     expect(outcome.failure.message).toEndWith(": it ended (exit status: 7) without a first line");
@@ -140,7 +143,7 @@ describe("every failure is told apart, and nothing of it stays", () => {
     expect(parent().written()).toBe("first words\nlast words\n");
   });
 
-  test("a refusal is the daemon's sentence, and leaves nothing", async () => {
+  test("a refusal is the daemon's sentence, and leaves nothing behind", async () => {
     const before = parent().children();
     const other = parseArtifactName("local/other");
     if (!other) throw new Error("no name");
@@ -152,7 +155,7 @@ describe("every failure is told apart, and nothing of it stays", () => {
     expect(parent().children()).toEqual(before);
   });
 
-  test("a program that is not there leaves no folder", async () => {
+  test("a missing program leaves no folder", async () => {
     const before = parent().children();
     const environment = { MURMUR_MUR_BINARY: "/nowhere/mur" };
     const outcome = await parent().launch("agent", { environment });
@@ -198,7 +201,7 @@ describe("every failure is told apart, and nothing of it stays", () => {
     expect(parent().children()).toEqual(before);
   });
 
-  test("a process left behind by the child does not hold the launcher up", async () => {
+  test("a process that the child left behind does not delay the launcher", async () => {
     const clock = manualClock(Date.now());
     const outcome = parent().launch("leaves-grandchild", { clock });
     let settled = false;
@@ -218,8 +221,8 @@ describe("every failure is told apart, and nothing of it stays", () => {
   });
 });
 
-describe("the artifact that was judged is the one that is launched", () => {
-  test("other bytes under the same coordinates start nothing", async () => {
+describe("only the artifact that was judged is launched", () => {
+  test("so different bytes under the same coordinates start nothing", async () => {
     const apart = await createWorld(ROOMY, { apart: true });
     try {
       const by = await openParent(apart, parent().binary);

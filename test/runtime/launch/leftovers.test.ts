@@ -1,4 +1,4 @@
-/** What stays after many launches: nothing. And where a token went: nowhere but to the child and the daemon. */
+/** Many launches leave nothing behind, and a token reaches only the child and the daemon. */
 
 import { describe, expect, test } from "bun:test";
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -30,7 +30,7 @@ esac
     return path;
   }
 
-  test("leave no descriptor, no process, and a folder only where a process was", async () => {
+  test("leave no descriptor and no process, and a folder only where a process was started", async () => {
     const cheap = cheapChild();
     const modes = ["works", "fails", "babbles", "not-there"];
     const batch = async (count: number) => {
@@ -60,13 +60,13 @@ esac
   });
 });
 
-/** What stands in a text of an approval, a credential or the operator's token, whole or in part. */
+/** What a text contains of an approval, a credential or the operator's token, whole or in part. */
 function tokensIn(text: string): string[] {
   return text.match(/msa1\..{0,20}|msc1\..{0,20}|operator-tok.{0,20}/g) ?? [];
 }
 
-describe("tokens stay where they belong", () => {
-  test("a child that writes them on both of its streams shows none", async () => {
+describe("tokens do not leak", () => {
+  test("from a child that writes them to both of its streams", async () => {
     parent().forget();
     const child = await parent().launched("echoes-tokens");
     await until("its standard output is in", () => parent().written().includes("echoed\n"));
@@ -81,7 +81,7 @@ describe("tokens stay where they belong", () => {
     expect(tokensIn(JSON.stringify(child) + Bun.inspect(child, { depth: 10 }))).toEqual([]);
   });
 
-  test("nor does one that fails before it has said what its own token is", async () => {
+  test("from a child that fails before it has said what its own token is", async () => {
     parent().forget();
     const outcome = await parent().launch("echoes-tokens:fail");
     expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "ended" } });
@@ -90,7 +90,7 @@ describe("tokens stay where they belong", () => {
     expect(tokensIn(shown).filter((token) => token.startsWith("ms"))).toEqual([]);
   });
 
-  test.skipIf(process.platform !== "linux")("no argument, variable or file holds one", async () => {
+  test.skipIf(process.platform !== "linux")("into an argument, a variable or a file", async () => {
     parent().forget();
     const child = await parent().launched("report");
     const given = { cmdline: "--spawn-grant-stdin", environ: "MURMUR_SPAWNER_LIFELINE=3" };
@@ -110,7 +110,7 @@ describe("tokens stay where they belong", () => {
     expect(tokensIn(parent().written())).toEqual([]);
   });
 
-  test("an exception nobody caught shows none", async () => {
+  test("into the output of an uncaught exception", async () => {
     const program = `
       import { createRoostClient, launch, openSession, parseRoostUrl, parseRunArguments } from "${import.meta.dir}/../../../src/runtime/index.ts";
       const run = parseRunArguments(["run", "--capsule", "local/parent", "--capsule-version", "0.1.0", "--workdir", "."]);

@@ -29,7 +29,7 @@ function* chunked(text: string, sizes: readonly number[]): Generator<Buffer[]> {
 }
 
 describe("a child's standard error", () => {
-  test("is echoed line by line, tokens redacted however the pipe cuts them", async () => {
+  test("is echoed line by line, with tokens redacted however the pipe cuts them", async () => {
     const text = `one\nwith ${APPROVAL} inside\r\ntwo ${OPERATOR}${APPROVAL}\nüñí\nlast`;
     for (const chunks of chunked(text, [1, 7, 100, 10_000])) {
       const out = collector();
@@ -51,7 +51,7 @@ describe("a child's standard error", () => {
     expect(echo.lastLines()).toEqual(["starting, token <redacted>"]);
   });
 
-  test("holds no more than a bound, and says what it left out", async () => {
+  test("is held back up to a limit, and what was left out is reported", async () => {
     const out = collector();
     const echo = createStderrEcho([], out.write);
     for (let line = 0; line < 40; line++) await echo.write(Buffer.from(`${"x".repeat(8000)}\n`));
@@ -60,7 +60,7 @@ describe("a child's standard error", () => {
     expect(out.text().length).toBeLessThan(300 * 1024);
   });
 
-  test("a line is at most 8 KiB, and a token that the cut goes through leaves nothing of itself", async () => {
+  test("has lines of at most 8 KiB, and no part of a token remains where a line is cut", async () => {
     for (const before of [8192 - 1, 8192 - 20, 8192 - APPROVAL.length + 1, 8192 - APPROVAL.length]) {
       const out = collector();
       const echo = createStderrEcho([new Secret(APPROVAL)], out.write);
@@ -74,7 +74,7 @@ describe("a child's standard error", () => {
     }
   });
 
-  test("a flood without a line feed is one cut line", async () => {
+  test("becomes one cut line if it is a flood without a line feed", async () => {
     const out = collector();
     const echo = createStderrEcho([], out.write);
     await echo.release([]);
@@ -83,7 +83,7 @@ describe("a child's standard error", () => {
     expect(out.text()).toBe(`${"z".repeat(8192)} […]\nend\n`);
   });
 
-  test("a token that is split over lines, or percent-encoded, leaves no line behind that holds a piece of it", async () => {
+  test("shows no line with a piece of a token that is split over lines or percent-encoded", async () => {
     const out = collector();
     const echo = createStderrEcho([new Secret(MIXED)], out.write);
     await echo.release([new Secret(OPERATOR)]);
@@ -94,7 +94,7 @@ describe("a child's standard error", () => {
     expect(out.text()).toBe("<redacted>\n<redacted>\n<redacted>\n<redacted>\n");
   });
 
-  test("control characters are shown, not sent to the terminal", async () => {
+  test("has its control characters made visible, not sent to the terminal", async () => {
     const out = collector();
     const echo = createStderrEcho([], out.write);
     await echo.release([]);
@@ -104,7 +104,7 @@ describe("a child's standard error", () => {
     expect(echo.lastLines()).toEqual([shown]);
   });
 
-  test("the last 20 lines are remembered", async () => {
+  test("has its last 20 lines remembered", async () => {
     const echo = createStderrEcho([], collector().write);
     for (let line = 1; line <= 50; line++) await echo.write(Buffer.from(`line ${line}\n`));
     await echo.write(Buffer.from("unfinished"));
@@ -117,7 +117,7 @@ describe("a child's standard error", () => {
 });
 
 describe("a child's standard output", () => {
-  test("its first line is kept, the rest copied, however the pipe cuts them", async () => {
+  test("has its first line kept and the rest copied, however the pipe cuts them", async () => {
     const text = `{"first":"ü"}\nsecond ${OPERATOR} ü\n\nthird\u0000\nunfinished ${APPROVAL}`;
     for (const chunks of chunked(text, [1, 5, 64, 10_000])) {
       const out = collector();
@@ -134,7 +134,7 @@ describe("a child's standard output", () => {
     }
   });
 
-  test("a line without an end is copied in pieces that cut no token", async () => {
+  test("has a line without an end copied in pieces that cut no token", async () => {
     const out = collector();
     const relay = createStdoutRelay(out.write);
     await relay.write(Buffer.from("{}\n"));
@@ -145,7 +145,7 @@ describe("a child's standard output", () => {
     expect(out.text()).toBe(`${"z".repeat(1024 * 1024 - 10)}<redacted>`.repeat(3));
   });
 
-  test("a first line that is whole counts, though nothing ends it but the end of the pipe", async () => {
+  test("may have a complete first line that only the end of the pipe ends", async () => {
     const relay = createStdoutRelay(collector().write);
     for (const byte of Buffer.from('{"session_id":"ü"}')) await relay.write(Uint8Array.of(byte));
     await relay.end();
@@ -158,7 +158,7 @@ describe("a child's standard output", () => {
     }
   });
 
-  test("no first line, or one without an end, is told apart", async () => {
+  test("is told apart if it has no first line or one without an end", async () => {
     const none = createStdoutRelay(collector().write);
     await none.write(Buffer.from("half a line"));
     await none.end();
@@ -170,7 +170,7 @@ describe("a child's standard output", () => {
     expect(await endless.firstLine).toEqual({ kind: "too-long" });
   });
 
-  test("a reader that is slow slows the child", async () => {
+  test("slows the child down if its reader is slow", async () => {
     const { promise: taken, resolve: take } = Promise.withResolvers<void>();
     const relay = createStdoutRelay(() => taken);
     await relay.write(Buffer.from("{}\n"));

@@ -1,4 +1,4 @@
-/** The records directory that a child names is taken for its word only where it is the one that follows. */
+/** The records directory that a child names is accepted only if it is the expected one. */
 
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
@@ -44,7 +44,7 @@ function pathOf({ records }: LaunchedChild): string {
   return records.ok ? records.value.path : records.fault;
 }
 
-test("its own is held from the first line on", async () => {
+test("a child's own records directory is held from the first line on", async () => {
   const child = await launched('mkdir -p "$own"', says("$own"), STAY);
   const path = join(world().home, ".murmur", "records", child.workdir.path.slice(1), child.sessionId);
   expect(pathOf(child)).toBe(path);
@@ -53,7 +53,7 @@ test("its own is held from the first line on", async () => {
   child.release();
 });
 
-test("its own that is made only after the first line is held once the child has ended", async () => {
+test("a child's own records directory that is made later is held once the child has ended", async () => {
   const before = openFiles();
   const gate = join(world().home, "gate-of-the-late");
   const child = await launched(
@@ -69,7 +69,7 @@ test("its own that is made only after the first line is held once the child has 
   await noMoreFilesThan(before);
 });
 
-test("one that is made once the child was let go is not opened any more", async () => {
+test("a records directory that is made after the child was released is not opened", async () => {
   const gate = join(world().home, "gate-of-the-released");
   const child = await launched(
     says("$own"),
@@ -81,7 +81,7 @@ test("one that is made once the child was let go is not opened any more", async 
   expect(child.records.ok).toBe(false);
 });
 
-describe("what an older session of this user left is neither read nor written", () => {
+describe("the records of an older session of this user are neither read nor written", () => {
   const records = () => join(world().home, ".murmur", "records");
   function older(name: string): string {
     const path = join(records(), "older", name);
@@ -91,7 +91,7 @@ describe("what an older session of this user left is neither read nor written", 
     return path;
   }
 
-  test("where its directory is named", async () => {
+  test("if a child names their directory", async () => {
     const path = older(`ses_child-${children}`);
     const child = await ended(await launched('mkdir -p "$own"', says(path), STAY));
     expect(pathOf(child)).toContain("is not its own");
@@ -99,7 +99,7 @@ describe("what an older session of this user left is neither read nor written", 
     expect(readFileSync(join(path, "completion.json"), "utf8")).toBe("{}");
   });
 
-  test("where a link to it stands in the place of its own", async () => {
+  test("if a link to them is in the place of the child's own", async () => {
     const path = older(`ses_child-${children}`);
     const link = `mkdir -p "$(dirname "$own")"; ln -s '${path}' "$own"`;
     const child = await ended(await launched(link, says("$own"), STAY));
@@ -115,7 +115,7 @@ test.each([
   ["the records of all sessions", "$HOME/.murmur/records"],
   ["one beneath, but not its own", "$HOME/.murmur/records/$session"],
   ["one by way of a step back", "$(dirname $own)/../$(basename $(pwd))/$session"],
-])("where it names %s (%s) there is no record, and it is launched all the same", async (_, named) => {
+])("a child that names %s (%s) has no record, and is launched anyway", async (_, named) => {
   const child = await ended(
     await launched('mkdir -p "$own" "$HOME/.murmur/records/$session"', says(named), STAY),
   );
@@ -123,7 +123,7 @@ test.each([
   child.release();
 });
 
-test("what is held stays the same directory when its name becomes another's", async () => {
+test("the held directory stays the same when its name is given to another", async () => {
   const child = await parent().launched("agent");
   if (!child.records.ok) throw new Error(child.records.fault);
   const { path, descriptor } = child.records.value;
@@ -135,7 +135,7 @@ test("what is held stays the same directory when its name becomes another's", as
   child.release();
 });
 
-describe("a child that goes by a session id that is another's is no child", () => {
+describe("a child is refused if its session id is", () => {
   async function failureOf(sessionId: string, records: string) {
     const line = JSON.stringify({ session_id: sessionId, url: "", records_dir: records });
     const outcome = await parent().launch(`says:${line}`);
@@ -145,7 +145,7 @@ describe("a child that goes by a session id that is another's is no child", () =
     return { cause, message };
   }
 
-  test("its parent's: nothing is written into the parent's records", async () => {
+  test("its parent's, and nothing is written into the parent's records", async () => {
     const { id, directories } = parent().session;
     const before = readdirSync(directories.records.path);
     const { cause, message } = await failureOf(id, directories.records.path);
@@ -156,7 +156,7 @@ describe("a child that goes by a session id that is another's is no child", () =
     expect(readdirSync(directories.records.path)).toEqual(before);
   });
 
-  test("another child's, also when that one is gone", async () => {
+  test("another child's, also when that child is gone", async () => {
     const child = await parent().launched("agent");
     if (!child.records.ok) throw new Error(child.records.fault);
     const { path } = child.records.value;
@@ -177,7 +177,7 @@ describe("a child that goes by a session id that is another's is no child", () =
     );
   });
 
-  test("none that is one: an id that shows a token is nobody's", async () => {
+  test("not valid because it shows a token", async () => {
     const { cause, message } = await failureOf("msc1.eyJ2IjoxLCJzaWQi.bWFj", "");
     expect(cause).toBe("no-session-id");
     expect(message).toEndWith("its first line holds a session_id that shows a token");

@@ -31,9 +31,9 @@ function plantHostileFiles(): string {
 }
 
 describe("a copy of the parent's work folder", () => {
-  test("is what the child starts in, and nothing in it is run", async () => {
+  test("is where the child starts, and nothing in it is run", async () => {
     const marker = plantHostileFiles();
-    // A Bun that does look around in such a folder does run it: the folder is as hostile as it is meant to be.
+    // A Bun that looks for files in such a folder does run them: the folder is as hostile as intended.
     Bun.spawnSync([process.execPath, "-e", "0"], { cwd: world().workdir });
     expect(existsSync(marker)).toBe(true);
     const ran = readFileSync(marker, "utf8");
@@ -84,7 +84,7 @@ describe("a copy of the parent's work folder", () => {
     expect(parent().children()).toEqual(before);
   });
 
-  test("that is given up on the way starts nothing", async () => {
+  test("that is aborted on the way starts nothing", async () => {
     const before = parent().children();
     const giveUp = new AbortController();
     const outcome = await parent().launch("report", {
@@ -95,7 +95,7 @@ describe("a copy of the parent's work folder", () => {
     expect(parent().children()).toEqual(before);
   });
 
-  test.each(["./planted-mur", "planted-mur"])("is no place to find the program %s in", async (binary) => {
+  test.each(["./planted-mur", "planted-mur"])("is not searched for the program %s", async (binary) => {
     const path = join(world().workdir, "planted-mur");
     writeFileSync(path, '#!/bin/sh\necho \'{"session_id":"ses_planted"}\'\n', { mode: 0o755 });
     const outcome = await parent().launch("report", { environment: { MURMUR_MUR_BINARY: binary } });

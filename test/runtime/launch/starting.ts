@@ -1,4 +1,4 @@
-/** A child process of the launcher without a launch around it: no daemon, no session, a program of the test's choice. */
+/** A child process of the launcher without a launch: no daemon, no session, a program of the test's choice. */
 
 import { type Clock, systemClock } from "../../../src/runtime/clock.ts";
 import { type ChildProcess, startProcess } from "../../../src/runtime/launch/child-process.ts";

@@ -24,7 +24,7 @@ for (const [what, open] of [
   ["a full pipe", fullPipe],
   ["a socket", unreadSocket],
 ] as const satisfies readonly (readonly [string, () => UnreadStream])[]) {
-  test(`with ${what} that nobody reads, it goes on while its child writes 2 MB, and all of it comes through`, async () => {
+  test(`with ${what} that nobody reads, it continues, and all 2 MB from its child come through`, async () => {
     using stream = open();
     const workdir = join(world().workdir, "..", what.replaceAll(" ", "-"));
     const parent = Bun.spawn(

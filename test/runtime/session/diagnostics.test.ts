@@ -25,7 +25,7 @@ function diagnosing(path: string) {
   };
 }
 
-test("a line is one line, shows no token and no character that cannot be seen", async () => {
+test("a diagnostic is one line and shows no token and no invisible character", async () => {
   using scratch = scratchDirectory();
   const { diagnose, written, records } = diagnosing(scratch.path);
   diagnose("first\nsecond \u001b[2J\u202e\ufe0f msc1.eyJ2.bWFj é😀");
@@ -55,7 +55,7 @@ test("once the spawner has ended, lines go into the records directory that is he
   await noMoreFilesThan(before);
 });
 
-test("a link or a FIFO where the log belongs is neither followed nor waited for", async () => {
+test("a link or a FIFO in the place of the log is neither followed nor waited for", async () => {
   using scratch = scratchDirectory();
   for (const place of ["logs", "bootstrap.log"]) {
     const path = join(scratch.path, `records-${place}`);

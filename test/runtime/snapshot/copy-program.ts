@@ -1,4 +1,4 @@
-/** A program that copies its first argument into its second and prints the outcome: run as another user, or compiled. */
+/** Copies its first argument into its second and prints the outcome: run as another user, or compiled. */
 
 import { snapshotWorkdir } from "../../../src/runtime/snapshot/snapshot.ts";
 import { hold } from "../../kit/folders.ts";

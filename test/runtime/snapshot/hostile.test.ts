@@ -19,7 +19,7 @@ afterEach(() => folder.remove());
 /** More of them where the slow tests are asked for. */
 const ROUNDS = process.env.MUR_ROOST_SLOW_TESTS === "1" ? 1000 : 20;
 
-test("a folder that another process rewrites is copied without hanging and without leaving it", async () => {
+test("a folder that another process rewrites is copied without a hang and without leaving it", async () => {
   const outside = folder.at("outside");
   mkdirSync(outside);
   writeFileSync(join(outside, "secret"), "outside");
@@ -47,7 +47,7 @@ test("a folder that another process rewrites is copied without hanging and witho
         const at = join(copy, path);
         if (seen.kind === "file") {
           const content = readFileSync(at, "utf8");
-          // No byte is from outside; a file may end anywhere.
+          // No byte comes from outside the folder; a file may end anywhere.
           expect("inside ".repeat(Math.ceil(content.length / 7)).startsWith(content)).toBe(true);
           bytes += content.length;
           files++;

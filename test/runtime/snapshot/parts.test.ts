@@ -10,7 +10,7 @@ function repointed(target: string, folder = "/home/me/work", copy = "/records/ch
   return moved && Buffer.from(moved).toString();
 }
 
-test("the thread's text is what its modules say; `bun scripts/snapshot-thread.ts` writes it", async () => {
+test("the thread's text matches its modules; `bun scripts/snapshot-thread.ts` writes it", async () => {
   expect(await Bun.file(THREAD_TEXT).text()).toBe(await bundleThread());
 });
 
@@ -27,7 +27,7 @@ test("a target inside the folder names the same place in the copy", () => {
   expect(odd).toEqual(new Uint8Array([...bytes("/c/"), 0xff]));
 });
 
-test("every other target stays as it is", () => {
+test("every other target is unchanged", () => {
   for (const target of [
     "a",
     "../work/a",
@@ -49,7 +49,7 @@ test("every other target stays as it is", () => {
   }
 });
 
-test("of the skipped entries the first 64 are named, fewer where that would be more than 32 KiB", () => {
+test("the first 64 skipped entries are named, or fewer if that would be more than 32 KiB", () => {
   const short = openAccount();
   for (let entry = 0; entry < 100; entry++) skip(short, () => [bytes("d"), bytes(`${entry}`)], "fifo");
   const told = closeAccount(short, "/work");

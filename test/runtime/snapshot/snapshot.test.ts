@@ -74,7 +74,7 @@ function writeBytes(directory: string, name: Uint8Array, nanoseconds = 0): void 
   parent.close();
 }
 
-test("every kind of entry: contents, modes, times to the nanosecond, links, and the counts", async () => {
+test("every kind of entry is copied and counted: contents, modes, exact times, and links", async () => {
   const outside = folder.at("outside");
   mkdirSync(at("sub", "empty"), { recursive: true });
   mkdirSync(at("read-only"));
@@ -140,7 +140,7 @@ test("every kind of entry: contents, modes, times to the nanosecond, links, and 
   expect(statSync(`${copy}/hard-link`).nlink).toBe(1);
 });
 
-test("the runtime's own directories are left out, known by what they are and not by a name", async () => {
+test("the runtime's own directories are left out, recognized by identity and not by name", async () => {
   mkdirSync(at("peer-in", "x"), { recursive: true });
   writeFileSync(at("out"), "");
   mkdirSync(at("sub", "out"), { recursive: true });
@@ -162,14 +162,14 @@ test("the runtime's own directories are left out, known by what they are and not
   expect([...readTree(copy).keys()].sort()).toEqual(["sub", "sub/children", "sub/out"]);
 });
 
-test("links by the name that the user gave the folder are re-pointed too", async () => {
+test("links that use the user's name for the folder are re-pointed too", async () => {
   symlinkSync(source, folder.at("alias"));
   symlinkSync(folder.at("alias", "file"), at("link"));
   expect((await copied({ sourceAlias: folder.at("alias") })).repointed_symlinks).toBe(1);
   expect(readlinkSync(`${copy}/link`)).toBe(`${copy}/file`);
 });
 
-test("a file's holes stay holes", async () => {
+test("a sparse file stays sparse", async () => {
   const file = openSync(at("sparse"), "w");
   writeSync(file, "start", 0);
   writeSync(file, "middle", 30_000_000);
@@ -189,7 +189,7 @@ test("a file's holes stay holes", async () => {
   expect(read.subarray(6, 30_000_000).every((byte) => byte === 0)).toBe(true);
 });
 
-test("a tree deeper than any path may be long is copied, counted and removed", async () => {
+test("a tree too deep for any path is copied, counted and removed", async () => {
   const script = `import os\nos.chdir(${JSON.stringify(source)})\nfor i in range(300):\n os.mkdir("d"*200)\n os.chdir("d"*200)\n open("f","w").write("x")\nos.mkfifo("fifo")\nos.chmod(".", 0o555)`;
   if (Bun.spawnSync(["python3", "-c", script]).exitCode !== 0) {
     // Without that program, step by step.
@@ -213,7 +213,7 @@ test("a tree deeper than any path may be long is copied, counted and removed", a
   expect((await copied()).files).toBe(made.files);
 });
 
-test("exactly the ceiling is copied; a byte more stops it, and nothing is left", async () => {
+test("a copy of exactly the ceiling succeeds; one byte more stops it, and nothing is left", async () => {
   mkdirSync(at("sub"), { mode: 0o555 });
   writeFileSync(at("a"), "12345");
   writeFileSync(at("b"), "12345");
@@ -235,11 +235,11 @@ test("a destination that cannot take an entry fails the copy and says which", as
   expect(readFileSync(at("sub", "file"), "utf8")).toBe("mine");
 });
 
-test("a copy that is given up ends, also in the middle of a file, and leaves nothing", async () => {
+test("a copy that is aborted ends, also in the middle of a file, and leaves nothing behind", async () => {
   writeFileSync(at("large"), Buffer.alloc(64 * 1024 * 1024, 1));
   for (let file = 0; file < 3; file++) copyFileSync(at("large"), at(`large-${file}`));
   const before = openFiles();
-  // Again where a busy machine let the whole copy be made before this thread heard of its beginning.
+  // Tried again if a busy machine finished the whole copy before this thread heard of its start.
   await until("a copy is given up on the way", async () => {
     const giveUp = new AbortController();
     const outcome = await snapshot({ signal: giveUp.signal, onProgress: () => giveUp.abort() });
@@ -256,7 +256,7 @@ test("a copy that is given up ends, also in the middle of a file, and leaves not
   await noMoreFilesThan(before);
 });
 
-test("progress is told, grows, and ends at the whole", async () => {
+test("progress is reported, grows, and ends at the total", async () => {
   for (let file = 0; file < 20; file++) writeFileSync(at(`file-${file}`), Buffer.alloc(1000 * file));
   const told: number[] = [];
   let last: unknown;
