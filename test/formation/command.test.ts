@@ -101,7 +101,7 @@ describe("bad input is one clear sentence, with exit status 2", () => {
     [
       "no full name",
       ["root@1.0.0"],
-      () => "'root@1.0.0' is no full name with a version, <scope>/<name>@<version>",
+      () => "'root@1.0.0' is not a full name with a version, <scope>/<name>@<version>",
     ],
     [
       "no version",
@@ -111,7 +111,7 @@ describe("bad input is one clear sentence, with exit status 2", () => {
     [
       "a version that is no path segment",
       ["local/a@.."],
-      () => "'local/a@..': what follows the @ is no version",
+      () => "'local/a@..': the text after the @ is not a version",
     ],
     [
       "a version that is not there",
@@ -133,7 +133,7 @@ describe("bad input is one clear sentence, with exit status 2", () => {
     [
       "text that moves a cursor",
       ["local/\u001b[2J@1"],
-      () => "'local/\\u001b[2J@1' is no full name with a version, <scope>/<name>@<version>",
+      () => "'local/\\u001b[2J@1' is not a full name with a version, <scope>/<name>@<version>",
     ],
     [
       "--why with a child that is not there",
@@ -214,7 +214,7 @@ describe("bad input is one clear sentence, with exit status 2", () => {
     ],
     [[ROOT, "--registry-path="], "invalid --registry-path: it must not be empty"],
     [["--why", ROOT], "--why needs two capsules, PARENT CHILD"],
-    [[ROOT, "--why", ROOT, ROOT], "--why takes two capsules, and no root or --expect beside them"],
+    [[ROOT, "--why", ROOT, ROOT], "--why takes two capsules and cannot be combined with a root or --expect"],
     [["--why", ROOT, ROOT, "--format", "json"], "--why prints text; leave --format out"],
     [[ROOT, "--expect", "x", "--format", "dot"], "--expect prints text; leave --format out"],
   ])("arguments: %j", (args, fault) => {

@@ -107,7 +107,7 @@ describe("a formation compared with an earlier one", () => {
       const reading = parseFormation(broken);
       return reading.ok ? undefined : reading.fault;
     };
-    const wanted = "is no formation as --format json prints it (mur-roost/formation/1)";
+    const wanted = "is not a formation printed by --format json (mur-roost/formation/1)";
     expect(fault(text.slice(0, -1))).toBe("is not valid JSON");
     expect(fault("[]")).toBe(wanted);
     expect(fault(text.replace("formation/1", "formation/0"))).toBe(`${wanted}: look at /format`);

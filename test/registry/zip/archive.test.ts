@@ -15,7 +15,7 @@ const read = (entries: readonly ZipEntry[], end: ZipEnd = {}) => readBytes(zipBy
 
 const OVERLAPS = "one of its entries overlaps another part of it, or stands in another order than listed";
 const NO_MANIFEST = "it holds no murmur.yaml at its root";
-const PREFIX = "something else stands before its first entry";
+const PREFIX = "there is other data before its first entry";
 
 describe("the manifest of an archive", () => {
   test("is found wherever it stands among the entries", () => {
@@ -86,7 +86,7 @@ describe("an entry", () => {
     const known = { ...OTHER, method: STORED, flags: 8, descriptor };
     expect(read([known, MANIFEST])).toBe(TEXT);
     expect(read([MANIFEST, known])).toBe(TEXT);
-    const behind = "something else stands behind one of its entries";
+    const behind = "there is other data after one of its entries";
     for (const wrong of [Buffer.alloc(12), Buffer.alloc(1), Buffer.alloc(25)]) {
       expect(() => read([{ ...known, descriptor: wrong }, MANIFEST])).toThrow(behind);
       expect(() => read([MANIFEST, { ...known, descriptor: wrong }])).toThrow(behind);

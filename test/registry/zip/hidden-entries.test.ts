@@ -33,7 +33,7 @@ async function read(entries: readonly ZipEntry[]): Promise<string> {
     : `${reading.kind}: ${reading.fault}`;
 }
 
-const BEHIND = "not-an-archive: something else stands behind one of its entries";
+const BEHIND = "not-an-archive: there is other data after one of its entries";
 
 /** Bytes of a data descriptor: its numbers in four bytes each, or the last two in eight. */
 function descriptor(sizeBytes: 4 | 8, ...numbers: readonly [number, number, number]): Buffer {
