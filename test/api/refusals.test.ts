@@ -55,11 +55,11 @@ test.each([
   [REFUSALS.envelope, "k: too much"],
   [REFUSALS.unresolved, "not there"],
   [REFUSALS.internal, "the daemon failed to answer this request"],
-] as const)("%j says it to the letter", ([refusal], message) => {
+] as const)("%j has exactly this message", ([refusal], message) => {
   expect(refusalMessage(refusal)).toBe(message);
 });
 
-test("an outcome is quoted up to 64 characters, and in one line", () => {
+test("an outcome is quoted up to 64 characters, on one line", () => {
   const said = (outcome: string) => refusalMessage({ kind: "bad-outcome", outcome });
   const whole = "x".repeat(64);
   expect(said("done")).toBe("outcome 'done' is not 'complete' or 'failed'");
