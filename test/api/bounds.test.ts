@@ -19,7 +19,7 @@ const start = (limits: Parameters<typeof inProcess>[1] & {} = {}) =>
   inProcess(host.registry, { spawnAllow: ["local/self", "local/narrow"], ...limits });
 
 describe("the depth budget", () => {
-  test("ends a capsule that starts itself, at the fourth start where 3 levels are allowed", async () => {
+  test("ends a capsule that starts itself: with 3 levels, the fourth spawn is refused", async () => {
     const { caller } = start();
     let credential = await caller.credential("ses_0", "local/self");
     for (const level of [1, 2, 3]) {

@@ -226,7 +226,7 @@ for (const [name, [manifest, wanted]] of Object.entries(MANIFESTS)) {
   });
 }
 
-test("after all of them the daemon grants what is sound", async () => {
+test("after all of them the daemon still grants a sound artifact", async () => {
   expect(await verdict(sound)).toBe(GRANTED);
   expect(daemon().stderr()).not.toContain("internal-error");
   expect(daemon().stderr()).not.toContain("SECRET_KEY");

@@ -69,7 +69,7 @@ test("each decision is one line with its fields, and an envelope's line names ev
   }
 });
 
-test("no text of a request or a manifest forges a line, or reaches the terminal as it is", async () => {
+test("no text of a request or a manifest forges a line or reaches the terminal unescaped", async () => {
   const forged =
     "x\n2026-01-01T00:00:00.000Z info event=register session=ses_forged\r\u001b[2J\u009b31m\u202e\u2028";
   // As a manifest may hold it: escaped in its text.
@@ -123,7 +123,7 @@ test("no text of a request or a manifest forges a line, or reaches the terminal 
   }
 });
 
-test("refusals of those without a token are counted beyond a number a second, and no grant is left out", async () => {
+test("above a number per second, refusals without a token are only counted, and every grant is logged", async () => {
   const daemon = await host().start();
   try {
     const refusals = 3000;

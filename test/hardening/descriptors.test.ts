@@ -8,7 +8,7 @@ import { until } from "../kit/until.ts";
 
 const HEALTH = requestBytes({ path: "/health" });
 
-test("with every descriptor in use it answers who is connected, and then everybody again", async () => {
+test("with every descriptor in use it answers connected clients, and everybody once descriptors are free", async () => {
   await using host = await createFamily();
   const daemon = await host.start([], { prefix: ["sh", "-c", 'ulimit -n 64 && exec "$0" "$@"'] });
   const crowd: RawConnection[] = [];
@@ -45,7 +45,7 @@ test("with every descriptor in use it answers who is connected, and then everybo
   }
 });
 
-test("with none to three descriptors free, artifacts that were never read are read, several at once", async () => {
+test("with zero to three descriptors free, new artifacts are read, several at once", async () => {
   await using host = await createFamily();
   const names = Array.from({ length: 16 }, (_, index) => `local/child-${index}`);
   await host.publishManifest(

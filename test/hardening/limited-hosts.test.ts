@@ -122,7 +122,7 @@ describe.skipIf(!onLinux || !isRoot)(
     });
     afterAll(() => stranger.remove());
 
-    test("that is too low it says so in one line, and does not start", async () => {
+    test("that is too low, it says so in one line and does not start", async () => {
       for (const limit of [needed - 4, needed - 1]) {
         const ended = Bun.spawnSync([...limited(limit), stranger.binary, "--port", "0"], {
           env: { HOME: host().home, PATH: process.env.PATH ?? "" },
@@ -137,7 +137,7 @@ describe.skipIf(!onLinux || !isRoot)(
       }
     });
 
-    test("that is just enough it answers everybody, from the first artifact on", async () => {
+    test("that is just enough, it answers everybody from the first artifact on", async () => {
       const daemon = await host().start([], { prefix: limited(needed), binary: stranger.binary });
       try {
         for (let round = 0; round < 50; round++) {

@@ -49,7 +49,7 @@ describe.skipIf(!onLinux)("another process of the same ordinary user", () => {
     expect(await user.run(`readlink /proc/${daemon.pid}/cwd`)).not.toBe(0);
   });
 
-  test("finds no core dump, and no room for one", async () => {
+  test("finds no core dump, and none can be written", async () => {
     const limits = readFileSync(`/proc/${daemon.pid}/limits`, "utf8");
     expect(limits).toMatch(/^Max core file size +0 +0 /m);
     const crashing = await startDaemonProcess({
@@ -106,7 +106,7 @@ describe.skipIf(!onLinux || process.getuid?.() !== 0)(
       }
     }
 
-    test("cannot open the memory of an executable that it may run and not read", async () => {
+    test("cannot open the memory of an executable that it may run but not read", async () => {
       expect(await attack(0o711)).toBe(0);
     });
 

@@ -11,7 +11,7 @@ const AHEAD = requestBytes({ path: "/health" }).repeat(2000);
 /** What one connection may be answered before it is noticed. */
 const ANSWERED = 16;
 
-test("a hundred of them are let go, and somebody who waits is answered meanwhile", async () => {
+test("a hundred of them are disconnected, and another client is answered meanwhile", async () => {
   const credential = await daemon().caller.credential("ses_root", "local/parent");
   const floods = await Promise.all(Array.from({ length: CONNECTIONS }, () => connectRaw(daemon().port)));
   try {

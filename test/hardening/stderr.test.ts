@@ -113,7 +113,7 @@ function registeredIn(said: string): string[] {
 const WHOLE =
   /^(mur-roost: \S.*|\d{4}-\S+Z info event=register .* free=\d+|\d{4}-\S+Z warn event=log-lines-dropped count=\d+)$/;
 
-test("what a reader that is too slow makes it drop is counted, and every other line is whole", async () => {
+test("lines dropped for a slow reader are counted, and every other line is whole", async () => {
   using pipe = fullPipe();
   await using daemon = await startMute(host(), pipe.fd);
   // More than it holds.
@@ -204,7 +204,7 @@ function isGroupThere(group: number): boolean {
   }
 }
 
-test("a fault of the start that cannot be written does not keep it from ending", async () => {
+test("it exits even if the message about a failed start cannot be written", async () => {
   using pipe = fullPipe();
   const ended = Bun.spawn([compiledBinary(), "--nope"], { env: {}, stdio: ["ignore", "ignore", pipe.fd] });
   expect(await ended.exited).toBe(1);

@@ -11,7 +11,7 @@ const host = sharedFamily();
 const daemon = shared(() => host().start());
 const random = seeded(20_261_130);
 
-test("while they are judged others are answered many times over, and the verdict is right", async () => {
+test("while they are judged, others are answered many times, and the verdict is right", async () => {
   const { caller } = daemon();
   let sessions = 0;
   for (let round = 0; round < 2; round++) {

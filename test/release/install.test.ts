@@ -53,7 +53,7 @@ function changeByte(path: string, at: number): void {
 }
 
 describe("installing", () => {
-  test("puts the binary in place of the old one", async () => {
+  test("replaces the old binary", async () => {
     using scratch = scratchDirectory();
     const { release, commands } = await prepare(scratch.path);
     expect(install(release, commands)).toEqual({
@@ -72,7 +72,7 @@ describe("installing", () => {
     expect(readdirSync(commands)).toEqual(["mur-roost"]);
   }
 
-  test("leaves the old one where a byte was changed on the way", async () => {
+  test("keeps the old binary if a byte of the new one was changed", async () => {
     using scratch = scratchDirectory();
     const { release, commands } = await prepare(scratch.path);
     changeByte(join(release, FILE), 50_000_000);
@@ -82,7 +82,7 @@ describe("installing", () => {
     expectOldOne(commands);
   });
 
-  test("leaves the old one where the published binary does not start here", async () => {
+  test("keeps the old binary if the new one does not start here", async () => {
     using scratch = scratchDirectory();
     const { release, commands } = await prepare(scratch.path);
     // The kind of machine, in an ELF header (18) and in a Mach-O header (4): the checksum is right all the same.
@@ -106,7 +106,7 @@ describe("installing", () => {
     },
   );
 
-  test("leaves the old one where the binary is of another version than its name says", async () => {
+  test("keeps the old binary if the new one's version does not match its name", async () => {
     using scratch = scratchDirectory();
     const misnamed = `mur-roost-9.9.9-${PLATFORM}`;
     const { release, commands } = await prepare(scratch.path, misnamed);
