@@ -40,7 +40,7 @@ const resolve = async (registry: Registry<Manifest>, name = "local/a") => {
   return resolution.ok ? "resolved" : resolution.message;
 };
 
-test("a file that changed while it was being read is read anew, three times in all", async () => {
+test("a file that changed while it was being read is read again, three times in total", async () => {
   await publish("local/a");
   const zip = `${base("local/a")}.mur.zip`;
   // Another time stamp is a change, whatever the bytes are.
@@ -72,7 +72,7 @@ test("a file that was removed while it was being read is missing", async () => {
   );
 });
 
-test("no file stays open, whatever came of reading it", async () => {
+test("no file stays open, whether reading it succeeded or failed", async () => {
   await publish("local/a");
   await publish("local/b");
   writeFileSync(`${base("local/b")}.mur.zip`, "no archive");

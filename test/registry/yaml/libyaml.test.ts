@@ -24,7 +24,7 @@ const answered: Answered[] = readFileSync(join(import.meta.dir, "libyaml-answers
   .split("\n")
   .map((line) => JSON.parse(line));
 
-test("the committed answers of libyaml are ours", () => {
+test("our reader gives the committed answers of libyaml", () => {
   let read = 0;
   for (const [document, answer] of answered) {
     const ours = ourAnswer(document);
@@ -66,7 +66,7 @@ describe.skipIf(!installed)("libyaml reads the same", () => {
     expect(tally.differences.examples).toEqual([]);
   });
 
-  test("and a wrong reading is found", async () => {
+  test("and this test finds a wrong reading", async () => {
     await using libyaml = new PythonReader("libyaml");
     const documents = ["a: b\n", "a: [c]\n", "a: b: c\n"];
     const wrong = (document: string) =>

@@ -101,7 +101,7 @@ test.each([
   expect(await read([{ ...streamed, descriptor: other }, manifest])).toBe(BEHIND);
 });
 
-test("a size that no number holds exactly is refused, and the bytes are to blame", async () => {
+test("a size that no number holds exactly is refused as a fault of the archive", async () => {
   // A zip64 field with the greatest size that there is.
   const extra = Buffer.from([1, 0, 8, 0, ...Array<number>(8).fill(0xff)]);
   const endless = { ...streamed, uncompressedSize: 0xffffffff, extra, descriptor: descriptor(8, crc, 5, 5) };
