@@ -55,7 +55,7 @@ test("the chart has a mark for each point", () => {
   expect(chart).toContain("50,000");
 });
 
-test("a switch that does not exist is named", () => {
+test("an unknown switch is named", () => {
   expect(readOptions(["--fast"])).toContain("--fast");
   expect(readOptions(["--rounds", "0"])).toContain("--rounds");
   expect(readOptions(["--long"])).toMatchObject({ finishedLong: 1_000_000 });

@@ -79,7 +79,7 @@ function shellFault(text: string): string | undefined {
   return undefined;
 }
 
-test("the documents that are tested apart are there, and so are their tests", () => {
+test("the documents that are tested elsewhere exist, and so do their tests", () => {
   for (const [document, path] of Object.entries(TESTED_APART)) {
     expect(allBlocks().some((block) => block.document === document)).toBe(true);
     expect(readFileSync(join(ROOT, path), "utf8")).toContain(document.split("/").at(-1) ?? "");

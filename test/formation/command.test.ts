@@ -45,7 +45,7 @@ async function formation(args: readonly string[], env: Record<string, string> = 
 const here = (...args: string[]) => formation([...args, "--registry-path", registry().path]);
 
 describe("exit statuses", () => {
-  test("0 where everything listed can be granted, 1 where something cannot, 2 where the root cannot be read", async () => {
+  test("are 0 if everything can be granted, 1 if something cannot, 2 if the root cannot be read", async () => {
     const whole = await here(WHOLE);
     expect([whole.status, whole.stderr]).toEqual([0, ""]);
     expect(whole.stdout).toContain("1 pair: 1 can be granted, none cannot.");
@@ -57,7 +57,7 @@ describe("exit statuses", () => {
     expect(bound.stdout).toContain("Nothing is granted under --max-concurrent 0.");
   });
 
-  test("--why: one pair on all axes", async () => {
+  test("are 0 or 1 for one pair on all axes with --why", async () => {
     const granted = await here("--why", ROOT, "local/a@1.0.0");
     expect([granted.status, granted.stdout.trimEnd().split("\n").at(-1)]).toEqual([0, "granted"]);
     const refused = await here("--why", ROOT, "local/a@1.1.0");
@@ -75,7 +75,7 @@ describe("exit statuses", () => {
     );
   });
 
-  test("--expect: 0 only where nothing changed, whatever is refused", async () => {
+  test("are 0 with --expect only if nothing changed, whatever is refused", async () => {
     using scratch = scratchDirectory();
     using other = testRegistry();
     const file = join(scratch.path, "formation.json");
@@ -175,7 +175,7 @@ describe("bad input is one clear sentence, with exit status 2", () => {
     expect(await run("local/huge@1.0.0")).toEqual({ status: 2, stdout: "", stderr: `formation: ${fault}\n` });
   });
 
-  test("a registry that changes meanwhile", async () => {
+  test("a registry that changes during the run", async () => {
     using moving = testRegistry();
     const names = Array.from({ length: 12 }, (_, index) => `local/c${index}`);
     await moving.publish(ROOT, spawns(...names));
@@ -267,7 +267,7 @@ describe("standard output", () => {
     expect((await here(ROOT)).stdout).not.toContain("\u001b");
   });
 
-  test("a reader that goes away is no fault, a disk that is full is one", async () => {
+  test("does not fail if the reader goes away, but fails if the disk is full", async () => {
     const command = (rest: string) => [
       "sh",
       "-c",
@@ -285,7 +285,7 @@ describe("standard output", () => {
     ]);
   });
 
-  test("is written whole into a file and a slow pipe", async () => {
+  test("is written completely to a file and a slow pipe", async () => {
     using scratch = scratchDirectory();
     using large = testRegistry();
     const names = Array.from({ length: 2000 }, (_, index) => `local/absent-${index}`);

@@ -131,7 +131,7 @@ describe("verifying", () => {
     expect(complaints(mixed).join()).toContain("the code limit is");
   });
 
-  test("reports what a release must not contain or lacks", () => {
+  test("reports an identifier, flags or entitlements that are not the expected ones", () => {
     const plain = report(sign(CONTENT_BYTES, { identifier: "bun", entitlements: [] }));
     expect(plain.faults).toEqual([]);
     expect(faultsAgainst(plain, { ...EXPECTED, flags: 0x10000 })).toEqual([

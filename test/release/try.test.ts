@@ -15,7 +15,7 @@ function tryRelease(...args: string[]) {
   return { exitCode, told: stderr.toString() };
 }
 
-test("the script names the commands that it needs", () => {
+test("the script prints its usage if its arguments are wrong", () => {
   using empty = scratchDirectory();
   for (const args of [[], [empty.path], [empty.path, "more"]]) {
     expect(tryRelease(...args)).toEqual({

@@ -121,7 +121,7 @@ test.each([
   expect(readdirSync(path).filter((name) => name === ".registry")).toEqual([]);
 });
 
-test("a link is refused, and leaves nothing in the registry", () => {
+test("a link is refused, and nothing is written to the registry", () => {
   const path = folder("linked", { "murmur.yaml": "name: linked\nversion: 1.0.0\n" });
   symlinkSync("/etc/hostname", join(path, "hostname"));
   const { exitCode, stderr } = pack(path, "--registry-path", "third");

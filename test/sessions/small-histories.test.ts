@@ -87,7 +87,7 @@ function replay(history: readonly Event[]): { model: Model; sessions: Sessions<s
   return isWhole ? { model, sessions } : undefined;
 }
 
-test("in every history of up to seven events no count differs from the model's", () => {
+test("no count differs from the model's in any history of up to seven events", () => {
   let histories = 0;
   const history: Event[] = [];
   const extend = (): void => {
