@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { atOnce, inSlices } from "../src/slices.ts";
 
-/** Work that pauses wherever it may, `steps` times over some milliseconds of its own. */
+/** Work that pauses wherever it can, `steps` times, each after some milliseconds. */
 function* busy(steps: number, log: string[], name: string): Generator<void, string> {
   for (let step = 0; step < steps; step++) {
     const end = performance.now() + 2;

@@ -55,7 +55,7 @@ describe("an approval", () => {
     const approval = await daemon.caller.approval(root, "local/child");
     pass(MINUTE, 1);
     expect((await daemon.caller.register("ses_1", "local/child", approval)).json.error).toBe(EXPIRED);
-    // Its slot is released on the clock that nobody sets.
+    // Its slot is released by the monotonic clock, which cannot be set.
     expect(await figures("ses_root")).toMatchObject({ live_children: 1 });
     pass(0, MINUTE);
     expect(await figures("ses_root")).toMatchObject({ live_children: 0 });

@@ -126,7 +126,7 @@ describe("a body's size", () => {
     connection.send(head(["Content-Length", String(8 * 1024 * 1024)]));
     connection.send(new Uint8Array(8 * 1024 * 1024));
     expect(await connection.answer()).toMatchObject(TOO_LARGE);
-    // All of it was taken: nobody was cut off while sending.
+    // All of it was received: no client was cut off while sending.
     expect(connection.unsent()).toBe(0);
     connection.close();
     const chunked = await connectRaw(served.port);

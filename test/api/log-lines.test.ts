@@ -1,4 +1,4 @@
-/** What the log is told of each decision, field by field. */
+/** What the log records about each decision, field by field. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createRouter } from "../../src/api/elysia.ts";

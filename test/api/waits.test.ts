@@ -1,4 +1,4 @@
-/** What may change while a request waits: whoever asked leaves or ends, and others take the slot. */
+/** What can change while a request waits: its caller leaves or ends, or others take the slot. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHost, type Host, IDENTITY_REFUSAL } from "../kit/host.ts";

@@ -34,7 +34,7 @@ test.skipIf(process.platform !== "linux")(
       const measured = await interleave(subjects, { ...QUICK, onRound: () => {} });
       const rows = throughputRows(measured);
       expect(rows.map(({ id }) => id)).toContain("refused-envelope");
-      // A wrong answer throws while it is measured; how many fit a moment of a busy machine is nobody's promise.
+      // A wrong answer throws while it is measured. How many answers a busy machine gives in that time is not tested.
       for (const row of rows) expect([row.what, Number.isFinite(row.median)]).toEqual([row.what, true]);
       expect(renderTable(rows).trim().split("\n")).toHaveLength(rows.length + 2);
     } finally {

@@ -9,7 +9,7 @@ import { readManifest } from "../../src/registry/manifest.ts";
 import { allBlocks, type Block, placeOf, ROOT } from "../kit/documents.ts";
 import { isProgram } from "../kit/programs.ts";
 
-/** Documents whose YAML has a test of its own, which also knows the blocks that show a mistake. */
+/** Documents whose YAML has its own test, which also knows the blocks that show a mistake. */
 const TESTED_APART: Readonly<Record<string, string>> = {
   "docs/manifest.md": "test/registry/yaml/page.test.ts",
 };
@@ -45,7 +45,7 @@ function filesOf(folder: string): string[] {
 const examples = filesOf("examples");
 const packaging = filesOf("packaging");
 
-/** Whether the lines stand in one of the files one after another, however far they are indented there. */
+/** Whether one of the files contains the lines one after another, with any indentation. */
 function isPartOf(text: string, files: readonly string[]): boolean {
   const lines = (of: string) => of.split("\n").map((line) => line.trim());
   const wanted = `\n${lines(text.trim()).join("\n")}\n`;

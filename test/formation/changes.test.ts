@@ -31,7 +31,7 @@ const manifest: fc.Arbitrary<Manifest> = fc.record({
   containment: fc.constantFrom(...CONTAINMENT_CLASSES),
 });
 
-/** Where an edit's key stands in a manifest as it is read. */
+/** The position of an edit's key in a parsed manifest. */
 const FIELDS: Readonly<Record<string, keyof Manifest>> = {
   "capabilities.network.allow": "networkAllow",
   "capabilities.network.unix_sockets": "unixSockets",
@@ -47,7 +47,7 @@ const FIELDS: Readonly<Record<string, keyof Manifest>> = {
   "capabilities.containment": "containment",
 };
 
-/** The manifest as whoever follows the edit would write it. */
+/** The manifest after the edit. */
 function edited(before: Manifest, { key, action, values }: Edit): Manifest {
   const field = FIELDS[key ?? ""];
   if (!field) throw new Error(`no field for ${key}`);

@@ -249,7 +249,7 @@ test("arguments take their value from the next one or after an equals sign; the 
 });
 
 describe("standard output", () => {
-  /** On a terminal of its own, by `script`, which every Linux has. */
+  /** On its own terminal, by `script`, which every Linux has. */
   async function onTerminal(env: Record<string, string>): Promise<string> {
     const command = `${process.execPath} ${MAIN} ${ROOT} --registry-path ${registry().path}`;
     const child = Bun.spawn(["script", "--quiet", "--return", "--command", command, "/dev/null"], {

@@ -1,4 +1,4 @@
-/** Who may talk to the daemon: no web page, under whatever name it reached the port. */
+/** Who may talk to the daemon: no web page may, under any host name. */
 
 import { expect, test } from "bun:test";
 import { sharedDaemon } from "../kit/family.ts";

@@ -1,4 +1,4 @@
-/** What the operator is told, and that neither a request nor a bad stderr can turn it against the daemon. */
+/** What the log tells the operator. Neither a request nor a bad stderr can use it against the daemon. */
 
 import { expect, test } from "bun:test";
 import { manifestOf, sharedFamily } from "../kit/family.ts";

@@ -1,4 +1,4 @@
-/** Out of file descriptors: the daemon goes on with what it has, and recovers. */
+/** Without free file descriptors the daemon keeps working with the ones it has, and recovers. */
 
 import { expect, test } from "bun:test";
 import { createFamily, manifestOf } from "../kit/family.ts";
@@ -83,7 +83,7 @@ test("with zero to three descriptors free, new artifacts are read, several at on
   }
 });
 
-/** Connects until a connection is accepted by nobody. */
+/** Opens connections until one is not accepted. */
 async function fill(port: number, crowd: RawConnection[]): Promise<void> {
   for (let answered = true; answered; ) {
     const connection = await connectRaw(port);

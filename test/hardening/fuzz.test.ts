@@ -90,7 +90,7 @@ const mutatedToken = (token: string) =>
         default: {
           const bytes = Buffer.from(token, "latin1");
           bytes[at] = (bytes[at] ?? 0) ^ flip;
-          // What ends a line ends the header: the rest would be a header of its own.
+          // A line break ends the header, and the rest would be another header.
           return bytes.toString("latin1").replace(/[\r\n\0]/g, "\xff");
         }
       }

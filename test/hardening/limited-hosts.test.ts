@@ -1,4 +1,4 @@
-/** Hosts that forbid or ration what a daemon takes for granted: it goes on without, or says in one line why it does not start. */
+/** On hosts that forbid or limit what it needs, the daemon runs without it or says in one line why it does not start. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Who may look into the daemon: nobody of its own user, once it is itself, and nobody from its first moment on where the host helps. */
+/** No process of the same user can read the daemon's memory once it has started, or even from the start if the host helps. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const onLinux = process.platform === "linux";
 describe.skipIf(!onLinux)("another process of the same ordinary user", () => {
   let user: OrdinaryUser;
   let daemon: DaemonProcess;
-  /** A process that nobody closed: what is refused for the daemon must be open here. */
+  /** An unprotected process: everything that is refused for the daemon must be open here. */
   let open: Bun.Subprocess;
 
   beforeAll(async () => {

@@ -14,7 +14,7 @@ export interface MuteOptions {
   readonly prefix?: readonly string[];
   readonly binary?: string | undefined;
   readonly args?: readonly string[];
-  /** In a group of its own, with what it starts. */
+  /** In its own process group, with its children. */
   readonly detached?: boolean;
 }
 

@@ -16,7 +16,7 @@ const CHUNKED = ["Transfer-Encoding", "chunked"] as const;
 interface Dawdler {
   readonly first: string;
   readonly more?: string;
-  /** What it is told before the end, where it is told anything. */
+  /** The answer it gets before the connection ends, if any. */
   readonly status?: number;
   readonly reads?: false;
 }

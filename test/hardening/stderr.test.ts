@@ -1,4 +1,4 @@
-/** Whatever stands behind stderr, the daemon answers, loses no line without saying so, and ends when it is told to. */
+/** With any kind of stderr, the daemon answers, reports every lost line, and ends when it is told to. */
 
 import { describe, expect, test } from "bun:test";
 import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
@@ -85,7 +85,7 @@ describe("with stderr on", () => {
         return said.includes(`${ids.at(-1)} `) && said.endsWith("\n");
       });
       expect(registeredIn(said).sort()).toEqual(ids.sort());
-      // Full again, and nobody reads until after its end.
+      // Full again, and nothing reads until the daemon has ended.
       await registerMany(daemon, "late", REGISTRATIONS);
       await end(daemon);
       for (const line of stream.take().trimEnd().split("\n").slice(0, -1)) expect(line).toMatch(/ free=\d+$/);
@@ -137,7 +137,7 @@ async function end({ process }: MuteDaemon): Promise<void> {
   expect(await process.exited).toBe(0);
 }
 
-/** A file system of that size, or nothing where this host lets nobody mount one. */
+/** A file system of that size, or nothing if this host forbids mounting one. */
 function smallDisk(kibibytes: number) {
   const path = mkdtempSync(join(tmpdir(), "mur-roost-disk-"));
   const mount = (options: string) =>

@@ -16,7 +16,7 @@ test("while they are judged, others are answered many times, and the verdict is 
   let sessions = 0;
   for (let round = 0; round < 2; round++) {
     const { what, parent, child } = worstCase(random);
-    // Again from the start where a busy machine let nobody else ask in time.
+    // Starts again if a busy machine let no other client ask in time.
     await until("others are answered many times over", async () => {
       await host().publishManifest("local/parent", parent.replaceAll("local/subject", "local/child"));
       await host().publishManifest("local/child", child);

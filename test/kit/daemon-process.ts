@@ -50,7 +50,7 @@ export async function startDaemonProcess(options: DaemonOptions): Promise<Daemon
       rest = lines.pop() ?? "";
       for (const line of lines) {
         options.onLine?.(line);
-        // The last of the start-up lines: whoever waits has seen them all.
+        // The last of the start-up lines, so all of them have been seen.
         if (line.includes("machine ceiling"))
           port.resolve(Number(/listening on 127\.0\.0\.1:(\d+)/.exec(written)?.[1]));
       }

@@ -13,7 +13,7 @@ export interface TestFolder {
   readonly path: string;
   /** A path inside. */
   readonly at: (...names: string[]) => string;
-  /** Takes it away, whatever its depth and its modes. */
+  /** Removes it, at any depth and with any modes. */
   readonly remove: () => void;
 }
 

@@ -1,4 +1,4 @@
-/** Standard streams that nobody reads, as a program may inherit them: what stands in them is taken when a test says so. */
+/** Standard streams that nothing reads, as a program may inherit them. A test empties them when it wants to. */
 
 import { dlopen, FFIType, ptr, read } from "bun:ffi";
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** Other people's ZIP readers, each in a process of its own, and what they make of an archive. */
+/** Other ZIP readers, each in its own process, and what they read from an archive. */
 
 import { join } from "node:path";
 

@@ -160,7 +160,7 @@ const CAPSULES: Readonly<Record<string, string>> = {
   counter: "description: Counts words.\n",
 };
 
-/** Runs a capsule in a project of its own with a child's program, and returns what it printed. */
+/** Runs a capsule in its own project with a child's program, and returns what it printed. */
 async function play(name: string, program: readonly string[], child: string): Promise<string> {
   await using host = createHost();
   const daemon = await host.start(["--spawn-allow", `local/${name}`]);
@@ -175,7 +175,7 @@ async function play(name: string, program: readonly string[], child: string): Pr
     project,
     { HOME: host.home, MURMUR_ROOST_URL: daemon.url, MURMUR_MUR_BINARY: child },
   );
-  // A child works in a folder of its own.
+  // A child works in its own folder.
   expect(readFileSync(join(project, "plan.md"), "utf8")).toBe("TODO find a name\n");
   return told;
 }

@@ -1,4 +1,4 @@
-/** What was read and what was hashed are the same bytes, whoever writes meanwhile. */
+/** The bytes read are the bytes hashed, even if the file is written to meanwhile. */
 
 import { afterAll, expect, test } from "bun:test";
 import { closeSync, openSync, truncateSync, writeFileSync } from "node:fs";

@@ -3,7 +3,7 @@ import { Lane } from "../../src/registry/lanes.ts";
 
 const turn = () => new Promise<void>((end) => setImmediate(end));
 
-/** A reading that ends when it is told to. */
+/** A reading that ends when the test says so. */
 function held(log: string[], name: string) {
   const { promise, resolve } = Promise.withResolvers<void>();
   const read = async () => {

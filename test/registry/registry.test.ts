@@ -28,7 +28,7 @@ import { packCapsule, publishArchive } from "../kit/publish.ts";
 const { errno } = constants;
 let path: string;
 let reads: number;
-/** Later than any file's time: whatever was read is settled. */
+/** Later than any file's time, so every file is settled. */
 const SETTLED = () => Date.now() + 1000;
 
 beforeEach(() => {

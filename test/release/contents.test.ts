@@ -25,7 +25,7 @@ beforeAll(async () => {
   contents = { runtime: Bun.version, parts: runtimeParts(), packages: await bundledPackages(metafile) };
 });
 
-/** Packages of which a module stands in the executable, by the paths that the bundler leaves beside each. */
+/** Packages with a module in the executable, found by the paths that the bundler writes next to each module. */
 function packagesInBytes(): string[] {
   const text = readFileSync(executable, "latin1");
   const found = text.matchAll(/\/\/ (?:\.\.\/)*node_modules\/((?:@[\w.-]+\/)?[\w.-]+)\//g);

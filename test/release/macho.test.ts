@@ -199,7 +199,7 @@ for (const target of TARGETS.filter(({ format }) => format === "mach-o")) {
       `1 of ${sound.pageHashes.length} page hashes do not match the file`,
     ]);
   };
-  // A hundred megabytes, read and hashed twice, beside whatever else the machine does.
+  // A hundred megabytes are read and hashed twice, possibly on a busy machine.
   test.skipIf(!existsSync(file))(`the released ${target.platform} file is sound`, soundness, 60_000);
 }
 

@@ -10,7 +10,7 @@ import { until } from "../kit/until.ts";
 
 const NATIVE: Runner = { name: "native", prefix: [], missing: undefined };
 
-// Only Linux has the directory that nobody may write to, and only Linux builds releases.
+// Only Linux has a directory that no user can write to, and only Linux builds releases.
 describe.skipIf(process.platform !== "linux")("starting a built binary", () => {
   const never = new AbortController().signal;
 

@@ -22,7 +22,7 @@ type Event =
 const depthOf = (number: number) => number + 5;
 const id = (number: number) => `ses_${number}` as SessionId;
 
-/** Lets an event happen to both. Where nobody could bring it about, nothing happens and the answer is `false`. */
+/** Applies an event to both. An event that cannot happen in this state is skipped, and the result is `false`. */
 function happen(event: Event, model: Model, sessions: Sessions<string>): boolean {
   const next = model.sessions.length;
   switch (event.kind) {

@@ -1,5 +1,5 @@
 /**
- * One text, one tree: whatever is read here, libyaml reads as the same. Where libyaml is installed (Debian's
+ * One text, one tree: libyaml reads every text as our reader does. Where libyaml is installed (Debian's
  * `python3-yaml`), new documents are compared each time; everywhere, a file of its answers is. `npm run fuzz:yaml` goes on
  * for longer.
  */
