@@ -204,26 +204,29 @@ describe("the log records a session's end", () => {
   });
 });
 
-test.if(process.platform === "linux")("figures count each process that ran before the daemon once", async () => {
-  const child = sleeper();
-  try {
-    const records = ["ses_root", "ses_other"].map((sessionId) => ({
-      sessionId,
-      pid: child.pid,
-      startToken: startTokenOf(child.pid),
-    }));
-    const daemon = start({ records, limits: { maxConcurrent: 1, maxLiveCapsules: 1 } });
-    const live = async () => (await daemon.caller.status("ses_root")).json.live_capsules;
-    const root = await daemon.caller.credential("ses_root", "local/root");
-    expect(last(daemon)).toMatchObject({ used: 2, free: 0 });
-    expect(await live()).toBe(2);
-    await daemon.caller.deregister(root);
-    expect(last(daemon)).toMatchObject({ used: 2, free: 0 });
-    expect(await live()).toBe(2);
-  } finally {
-    await child.end();
-  }
-});
+test.if(process.platform === "linux")(
+  "figures count each process that ran before the daemon once",
+  async () => {
+    const child = sleeper();
+    try {
+      const records = ["ses_root", "ses_other"].map((sessionId) => ({
+        sessionId,
+        pid: child.pid,
+        startToken: startTokenOf(child.pid),
+      }));
+      const daemon = start({ records, limits: { maxConcurrent: 1, maxLiveCapsules: 1 } });
+      const live = async () => (await daemon.caller.status("ses_root")).json.live_capsules;
+      const root = await daemon.caller.credential("ses_root", "local/root");
+      expect(last(daemon)).toMatchObject({ used: 2, free: 0 });
+      expect(await live()).toBe(2);
+      await daemon.caller.deregister(root);
+      expect(last(daemon)).toMatchObject({ used: 2, free: 0 });
+      expect(await live()).toBe(2);
+    } finally {
+      await child.end();
+    }
+  },
+);
 
 test("a fault of the daemon itself is logged with its kind and first frames, but not its message", async () => {
   const daemon = start();

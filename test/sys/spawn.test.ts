@@ -77,19 +77,22 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test.skipIf(process.platform !== "linux")("the program starts with no signal blocked or ignored", async () => {
-  const { text } = await run("exec grep -E '^Sig(Blk|Ign)' /proc/self/status");
-  const sets = new Map(
-    text
-      .trim()
-      .split("\n")
-      .map((line) => line.split(":\t") as [string, string]),
-  );
-  const SIGNALS_OF_PROGRAMS = 0x7fff_ffffn;
-  expect(BigInt(`0x${sets.get("SigBlk")}`)).toBe(0n);
-  // The C library's own two are above.
-  expect(BigInt(`0x${sets.get("SigIgn")}`) & SIGNALS_OF_PROGRAMS).toBe(0n);
-});
+test.skipIf(process.platform !== "linux")(
+  "the program starts with no signal blocked or ignored",
+  async () => {
+    const { text } = await run("exec grep -E '^Sig(Blk|Ign)' /proc/self/status");
+    const sets = new Map(
+      text
+        .trim()
+        .split("\n")
+        .map((line) => line.split(":\t") as [string, string]),
+    );
+    const SIGNALS_OF_PROGRAMS = 0x7fff_ffffn;
+    expect(BigInt(`0x${sets.get("SigBlk")}`)).toBe(0n);
+    // The C library's own two are above.
+    expect(BigInt(`0x${sets.get("SigIgn")}`) & SIGNALS_OF_PROGRAMS).toBe(0n);
+  },
+);
 
 test.each<[string, Partial<SpawnPlan>, Errno]>([
   ["no program", { program: "/nowhere/mur" }, "ENOENT"],
