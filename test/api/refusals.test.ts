@@ -7,7 +7,7 @@ const asked = { name: nameOf("local/a"), version: "0.1.0" as ArtifactVersion };
 const granted = { name: nameOf("local/b"), version: "0.2.0" as ArtifactVersion };
 const sha256 = (digit: string) => digit.repeat(64) as Sha256;
 
-/** Each kind of refusal with its status. What a caller hears of some is tested where they arise. */
+/** Each kind of refusal with its status. The messages of some are tested where they arise. */
 const REFUSALS: { readonly [Kind in Refusal["kind"]]: readonly [Extract<Refusal, { kind: Kind }>, number] } =
   {
     "not-found": [{ kind: "not-found" }, 404],

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => host[Symbol.asyncDispose]());
 
-/** A daemon that knows its artifacts, and has compared none of `local/one` with its child. */
+/** A daemon that has read its artifacts, but has not yet compared `local/one` with its child. */
 async function warm(limits: { maxConcurrent?: number } = {}): Promise<InProcess & { credential: string }> {
   const daemon = inProcess(host.registry, { spawnAllow: ["local/one", "local/other"], limits });
   const { caller } = daemon;

@@ -107,7 +107,7 @@ describe.if(onLinux)("a census", () => {
     }
   });
 
-  // Another user's process may be hidden: /proc says nothing of it, and only a signal finds it.
+  // Another user's process may be hidden: /proc does not show it, and only a signal finds it.
   const canHide = onLinux && Bun.spawnSync(["unshare", "-Urm", "true"]).success;
   test.if(canHide)("counts a process that cannot be read until its pid is free", async () => {
     const child = sleeper();

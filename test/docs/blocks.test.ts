@@ -1,4 +1,4 @@
-/** Every code block of every document is checked by something. Beside each language stands what runs its blocks whole. */
+/** Every code block of every document is checked. The table gives, for each language, what runs whole blocks. */
 
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";

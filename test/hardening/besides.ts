@@ -20,6 +20,6 @@ export async function besides<Result>(
 
 /**
  * More than this is an answer that came in the middle of the work: one may have been given before it was taken, and one
- * that comes right behind the work's own may be seen first.
+ * that comes right after the work's own may be seen first.
  */
 export const AROUND = 2;

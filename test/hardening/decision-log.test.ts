@@ -8,7 +8,7 @@ import { until } from "../kit/until.ts";
 
 const host = sharedFamily();
 
-/** The lines of decisions, once `wanted` stands among them. */
+/** The lines of decisions, once they contain `wanted`. */
 async function linesOf(daemon: Daemon, wanted: string): Promise<string[]> {
   await until(`a line with ${wanted}`, () => daemon.stderr().includes(wanted));
   return daemon

@@ -95,7 +95,7 @@ const mutatedToken = (token: string) =>
         }
       }
     })
-    // White space around a header's value is none of the value.
+    // White space around a header's value is not part of the value.
     .map((mutated) => (mutated.trim() === token ? `${mutated}x` : mutated));
 
 function wireOf(tokens: readonly string[]): fc.Arbitrary<Wire> {

@@ -34,7 +34,7 @@ interface Post {
 const bytesOf = ({ path, body, headers = [] }: Post): string =>
   requestBytes({ method: "POST", path, headers, body: JSON.stringify(body) });
 
-/** Sends it with the end of the stream right behind, so that the daemon finds both at once. */
+/** Sends it together with the end of the stream, so that the daemon sees both at once. */
 async function halfClosed(bytes: string): Promise<RawAnswer[]> {
   const connection = await connectRaw(daemon().port);
   try {

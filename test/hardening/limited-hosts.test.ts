@@ -60,7 +60,7 @@ for (const [what, prefix, skip] of [
   ["with 2 GB of address space", ["sh", "-c", 'ulimit -v 2000000 && exec "$0" "$@"'], !onLinux],
 ] as const) {
   test.skipIf(skip)(
-    `on a host ${what} it names that in a line, with one warning for each thing that it goes on without, and decides as ever`,
+    `on a host ${what} it warns about that and about each missing protection, and decides as usual`,
     async () => {
       const running = join(host().home, ".murmur", "running");
       mkdirSync(running, { recursive: true });

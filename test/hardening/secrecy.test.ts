@@ -11,7 +11,7 @@ import { until } from "../kit/until.ts";
 
 const onLinux = process.platform === "linux";
 
-/** A daemon that was asked everything, and every token that it minted meanwhile. */
+/** A daemon that has answered every kind of request, and every token that it issued. */
 async function playFormation(daemon: Daemon): Promise<readonly string[]> {
   const tokens: string[] = [];
   const root = await daemon.caller.credential("ses_root", "local/parent");

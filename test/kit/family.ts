@@ -18,7 +18,7 @@ export function manifestOf(name: string, capabilities: string): string {
   return `name: ${name}\nversion: ${VERSION}\ncapabilities:\n  network: {unix_sockets: false}\n${capabilities}`;
 }
 
-/** One such host for all tests of the file that calls this; `more` is what they need besides. */
+/** One such host for all tests of the file that calls this; `more` is what else they need. */
 export function sharedFamily(more?: (host: Host) => unknown): () => Host {
   return shared(async (undo) => {
     const host = undo.use(await createFamily());

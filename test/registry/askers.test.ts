@@ -15,7 +15,7 @@ import { until } from "../kit/until.ts";
 let path: string;
 /** The manifests that were read, by name. */
 let read: string[];
-/** Readings wait for it where it is there. */
+/** Readings wait for it, if it is set. */
 let gate: Promise<void> | undefined;
 
 beforeEach(() => {

@@ -116,7 +116,7 @@ describe("the registry", () => {
 
   test("reads a small new artifact within one turn of the event loop, if time allows", async () => {
     await publishCapsule(path, "local/a");
-    // A slice is a millisecond, which a loaded machine may take away.
+    // A slice is a millisecond, which may be too short on a loaded machine.
     await until("one reading is done in its first slice", async () => {
       let turns = 0;
       setImmediate(() => turns++);

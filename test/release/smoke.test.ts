@@ -21,7 +21,7 @@ describe.skipIf(process.platform !== "linux")("starting a built binary", () => {
     });
   });
 
-  /** A program that says the right version, and does this where it is to be a daemon. */
+  /** A program that prints the right version, and does this when it is started as a daemon. */
   function program(directory: string, script: string): string {
     const path = join(directory, "mur-roost");
     writeFileSync(

@@ -1,4 +1,4 @@
-/** `--version` of the compiled daemon, where its output does not get through. */
+/** `--version` of the compiled daemon, if its output cannot be written. */
 import { expect, test } from "bun:test";
 import { closeSync, constants, existsSync, openSync } from "node:fs";
 import { join } from "node:path";

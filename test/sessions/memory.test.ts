@@ -10,7 +10,7 @@ const added: Readonly<Record<string, Readonly<Record<string, number>>>> = JSON.p
 );
 
 test.each([
-  // Three quarters of 1,024; of 2,048 and 4,096 besides.
+  // Three quarters of 1,024, and then of 2,048 and 4,096.
   ["768 finished", 1],
   ["769 finished", 2],
   ["5376 finished", 3],

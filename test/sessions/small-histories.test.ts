@@ -78,7 +78,7 @@ const EVENTS: readonly Event[] = [
   { kind: "clock" },
 ];
 
-/** Lets a history happen anew; `undefined` where its last event could not. */
+/** Replays a history; `undefined` if its last event could not happen. */
 function replay(history: readonly Event[]): { model: Model; sessions: Sessions<string> } | undefined {
   const model = new Model();
   const sessions = new Sessions<string>(() => model.now);
@@ -106,6 +106,6 @@ test("no count differs from the model's in any history of up to seven events", (
     }
   };
   extend();
-  // None was left out. No count is below zero or above what was asked for, because none of the model's ever is.
+  // No history was left out. No count is below zero or too high, because the model's counts never are.
   expect(histories).toBe(43_996);
 });

@@ -69,7 +69,7 @@ test("a destroyed seal has overwritten its key, and neither seals nor opens anyt
 });
 
 test("a payload of any length opens to itself, up to a token of 4,096 characters", () => {
-  // 3,035 bytes are 4,047 characters of base64url, beside a tag of 5 and a MAC of 44 with its dot.
+  // 3,035 bytes are 4,047 characters of base64url, plus a tag of 5 and a MAC of 44 with its dot.
   for (let length = 0; length <= 3035; length++) {
     const payload = String.fromCharCode(33 + (length % 90)).repeat(length);
     expect(seal.open(seal.seal(payload))).toBe(payload);

@@ -3,7 +3,7 @@ import { YamlFault } from "../../../src/registry/yaml/fault.ts";
 import { readYamlTree, readYamlTreeInSteps } from "../../../src/registry/yaml/read-tree.ts";
 import { ourAnswer } from "../../../scripts/yaml-fuzz/ours.ts";
 
-/** The tree as nested values: mappings as pairs, plain texts as they are, others behind a quote. */
+/** The tree as nested values: mappings as pairs, plain texts as they are, other texts after a quote. */
 const read = (text: string): unknown => {
   const plain = (answer: unknown): unknown => {
     if (typeof answer === "string") return answer.startsWith("=") ? answer.slice(1) : answer;

@@ -52,10 +52,10 @@ describe("an entry", () => {
     expect(() => read([{ ...OTHER, local: { name: "tool.wasn" } }, MANIFEST])).toThrow(
       differs("one of its entries"),
     );
-    // All that is said of its data, too.
+    // Everything that describes its data, too.
     expect(() => read([{ ...MANIFEST, local: { crc: 1 } }])).toThrow(differs("its murmur.yaml"));
     expect(() => read([{ ...OTHER, local: { method: 7 } }, MANIFEST])).toThrow(differs("one of its entries"));
-    // The same name, and a Unicode path beside one of the two that leads elsewhere.
+    // The same name, but one of the two has a Unicode path that leads elsewhere.
     const elsewhere = Buffer.from("\x75\x70\x10\x0012345murmur.yaml", "latin1");
     expect(() => read([{ ...OTHER, local: { extra: elsewhere } }, MANIFEST])).toThrow("goes by two names");
     const shouting = Buffer.from("\x75\x70\x10\x0012345MURMUR.YAML", "latin1");
@@ -122,7 +122,7 @@ describe("the data before the first entry", () => {
 test("reading gives others their turn at each entry, even an empty one", () => {
   const entries = Array.from({ length: 50 }, (_, index) => ({ name: `${index}`, method: STORED }));
   withFile(zipBytes([...entries, MANIFEST]), (file) => {
-    // At least once where each is looked for, and once where it is passed.
+    // At least once when each is searched for, and once when it is passed.
     expect([...readArchivedManifest(file)].length).toBeGreaterThanOrEqual(2 * 51);
   });
 });

@@ -52,7 +52,7 @@ function locator({ signature = 0x07064b50, disk = 0, position = 150, disks = 1 }
   return bytes;
 }
 
-/** What is read of an archive whose end is this; whether its reader sees all of it, or the last bytes alone, is the same. */
+/** What is read from an archive with this end. A reader of all its bytes and one of the last bytes must agree. */
 function read(...end: readonly Uint8Array[]): unknown {
   const archive = Buffer.concat([BEFORE, DIRECTORY, ...end]);
   const answers = [0, 100].map((tailStart) => {
