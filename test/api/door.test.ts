@@ -1,4 +1,4 @@
-/** What a request meets before its route: who may ask at all, which paths and methods there are, and the last answer. */
+/** The checks before a request's route: who may ask, which paths and methods exist, and the last answer. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHost, type Host } from "../kit/host.ts";

@@ -57,7 +57,7 @@ describe("a large registry", () => {
   });
 });
 
-test.skipIf(!Bun.which("strace"))("is read by opening each artifact once, even if many list it", async () => {
+test.skipIf(!Bun.which("strace"))("each artifact is opened once, even if many list it", async () => {
   using registry = testRegistry();
   using scratch = scratchDirectory();
   const names = await knot(registry, 10);

@@ -1,6 +1,6 @@
 import type { Caller } from "../kit/host.ts";
 
-/** Asks for the daemon's health again and again until the work is done; `others` is how often it was answered before. */
+/** Asks for the daemon's health until the work is done; `others` is how often it was answered before. */
 export async function besides<Result>(
   caller: Caller,
   work: Promise<Result>,

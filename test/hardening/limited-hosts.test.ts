@@ -1,4 +1,4 @@
-/** On hosts that forbid or limit what it needs, the daemon runs without it or says in one line why it does not start. */
+/** On hosts that forbid or limit what it needs, the daemon runs without it or says why it does not start. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-/** No process of the same user can read the daemon's memory once it has started, or even from the start if the host helps. */
+/** No process of the same user can read the daemon's memory once it runs, or even earlier if the host helps. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";

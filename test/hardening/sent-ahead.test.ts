@@ -1,4 +1,4 @@
-/** Clients that send request after request without waiting: each is disconnected after a few, and others are answered. */
+/** Clients that send requests without waiting are disconnected after a few, and others are answered. */
 
 import { expect, test } from "bun:test";
 import { sharedDaemon } from "../kit/family.ts";

@@ -1,4 +1,4 @@
-/** A host with a family: `local/parent` may be started by anybody, may spawn `local/child`, and holds what that holds. */
+/** A host with a family: anybody may start `local/parent`, which may spawn `local/child` and holds all its grants. */
 
 import { createHost, type Daemon, type Host, type StartOptions, VERSION } from "./host.ts";
 import { shared } from "./shared.ts";

@@ -1,4 +1,4 @@
-/** A host of its own for one test: a HOME with a registry, the compiled daemon on a free port, and functions that send requests to it. */
+/** A host for one test: a HOME with a registry, the compiled daemon on a free port, and a caller for its API. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { LineBuffer } from "../../src/log/line-buffer.ts";
 import type { Attempt, Outlet } from "../../src/log/writer.ts";
 
-/** An outlet that takes so many bytes each time, as the list says: 0 is full, "failed" is a fault, the last one stays. */
+/** An outlet that takes the listed number of bytes each time: 0 is full, "failed" a fault, the last one stays. */
 function outlet(plan: (number | "failed")[]): { said: () => string; outlet: Outlet } {
   const taken: Buffer[] = [];
   return {

@@ -9,7 +9,7 @@ const MOST_APPROVALS = 2;
 /** Two of them are an approval's life. */
 const CLOCK_STEP_MS = APPROVAL_LIFETIME_MS / 2;
 
-/** Sessions and approvals by their number, in the order in which they first appear: any other order is the same history. */
+/** Sessions and approvals, numbered in the order of their first appearance: any other order is the same history. */
 type Event =
   | { readonly kind: "root" }
   | { readonly kind: "spawn"; readonly parent: number }
