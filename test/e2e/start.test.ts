@@ -91,7 +91,7 @@ describe("the executable", () => {
   });
 
   test.each([".murmur/running", ".murmur", "."])(
-    "does not start where %s is a link that leads to nothing: what is behind it cannot be listed",
+    "does not start if %s is a dangling link, because its target cannot be listed",
     async (link) => {
       await using host = createHost();
       const home = join(host.home, "home");

@@ -109,24 +109,24 @@ describe("bad input is one clear sentence, with exit status 2", () => {
       () => "local/a: name a version, local/a@<version>; the registry holds 1.0.0, 1.1.0",
     ],
     [
-      "a version that is no path segment",
+      "a version that is not a path segment",
       ["local/a@.."],
       () => "'local/a@..': the text after the @ is not a version",
     ],
     [
-      "a version that is not there",
+      "a missing version",
       ["local/a@2.0.0"],
       () =>
         `registry error for 'local/a/2.0.0': not found: ${there("a", "2.0.0")}.mur.zip: No such file or directory (os error 2); the registry holds 1.0.0, 1.1.0`,
     ],
     [
-      "a name that is not there",
+      "a missing name",
       ["local/x@1.0.0"],
       () =>
         `registry error for 'local/x/1.0.0': not found: ${there("x", "1.0.0")}.mur.zip: No such file or directory (os error 2); the registry ${registry().path} holds no version of local/x`,
     ],
     [
-      "a root that is not read",
+      "a root that cannot be read",
       ["local/broken@1.0.0"],
       () => "manifest extraction failed: 'local/broken/1.0.0': it is not a whole ZIP archive",
     ],
@@ -136,7 +136,7 @@ describe("bad input is one clear sentence, with exit status 2", () => {
       () => "'local/\\u001b[2J@1' is not a full name with a version, <scope>/<name>@<version>",
     ],
     [
-      "--why with a child that is not there",
+      "--why with a missing child",
       ["--why", ROOT, "local/a"],
       () => "local/a: name a version, local/a@<version>; the registry holds 1.0.0, 1.1.0",
     ],

@@ -1,4 +1,4 @@
-/** Artifacts that are a lot of work: others are answered before that is done, and what was found is remembered. */
+/** Artifacts that need much work: others are answered before it is done, and the result is remembered. */
 
 import { beforeAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";

@@ -76,7 +76,7 @@ function snapshot(directory: string): Record<string, string> {
 
 describe("tokens and keys", () => {
   for (const end of ["SIGTERM", "SIGABRT"] as const) {
-    test(`stand in no log, no argument and no file, to the end by ${end}`, async () => {
+    test(`appear in no log, argument or file until it ends by ${end}`, async () => {
       await using host = await createFamily();
       mkdirSync(join(host.home, ".murmur", "running"));
       const before = snapshot(host.home);

@@ -40,7 +40,7 @@ const IN_BACKGROUND = 'set -m; stty tostop; "$0" "$@" & trap "kill -TERM $!" TER
 const CASES: readonly Case[] = [
   { what: "a terminal that nobody reads", open: unreadTerminal },
   {
-    what: "a terminal that stops those who write from the background",
+    what: "a terminal that stops background writers",
     open: unreadTerminal,
     prefix: () => ["sh", "-c", 'exec setsid --ctty sh -c "$0" "$@" <&2', IN_BACKGROUND],
     skip: process.platform !== "linux",
@@ -158,7 +158,7 @@ const canMount = (() => {
 })();
 
 test.skipIf(!canMount)(
-  "a disk that fills up tears no line: what is held is written once there is room (skipped where nothing can be mounted)",
+  "a full disk cuts no line, and waiting lines are written once there is room (skipped if nothing can be mounted)",
   async () => {
     using disk = smallDisk(32);
     if (!disk) throw new Error("nothing could be mounted");

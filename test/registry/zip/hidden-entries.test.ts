@@ -59,7 +59,7 @@ test.each<[string, readonly ZipEntry[]]>([
       { ...manifest, descriptor: hidden },
     ],
   ],
-  ["behind a data descriptor", [{ ...manifest, flags: 8, descriptor: hidden }]],
+  ["after a data descriptor", [{ ...manifest, flags: 8, descriptor: hidden }]],
 ])("no entry is hidden %s", async (_, entries) => {
   expect(await read(entries)).toBe(BEHIND);
 });
@@ -93,9 +93,9 @@ test.each([4, 8] as const)(
 );
 
 test.each([
-  ["says another size", descriptor(4, crc, 5, 6)],
-  ["says another checksum", descriptor(4, crc ^ 1, 5, 5)],
-  ["is not there", Buffer.alloc(0)],
+  ["has a wrong size", descriptor(4, crc, 5, 6)],
+  ["has a wrong checksum", descriptor(4, crc ^ 1, 5, 5)],
+  ["is missing", Buffer.alloc(0)],
   ["is cut off", descriptor(4, crc, 5, 5).subarray(0, 11)],
 ])("a data descriptor that %s is refused", async (_, other) => {
   expect(await read([{ ...streamed, descriptor: other }, manifest])).toBe(BEHIND);
