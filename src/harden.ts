@@ -19,7 +19,7 @@ export function harden(environment: NodeJS.ProcessEnv): readonly string[] {
   const missing = libraryFault();
   if (missing !== undefined) {
     warnings.push(
-      `the C library cannot be called (${missing}): this host forbids memory that is written and then run, or limits the address space; the daemon goes on without`,
+      `the C library cannot be called (${missing}): this host forbids memory that is written and then run, or limits the address space; the daemon runs without these protections`,
     );
   }
   if (!denyInspection()) warnings.push("this process could not be closed to other processes of its user");

@@ -38,7 +38,7 @@ test("the scan sees what the files import", () => {
   expect(imports.get("api/elysia.ts")).toContain("elysia");
 });
 
-test("only the routes know of Elysia, and only the folder of the system knows of FFI", () => {
+test("only the routes import Elysia, and only the system folder imports FFI", () => {
   const elysia = files.filter((file) => imports.get(file)?.includes("elysia"));
   expect(elysia.filter((file) => !file.startsWith("api/") && !file.startsWith("runtime/"))).toEqual([]);
   const ffi = files.filter((file) => imports.get(file)?.includes("bun:ffi"));
@@ -46,14 +46,14 @@ test("only the routes know of Elysia, and only the folder of the system knows of
   expect(ffi.filter((file) => !file.startsWith("sys/"))).toEqual([]);
 });
 
-test("the rules and the tokens touch no file, no process and no network", () => {
+test("the rules and the tokens use no file, process or network", () => {
   const isWorld = (imported: string) => imported.startsWith("node:") || imported.startsWith("sys/");
   expect(found("referee/", isWorld)).toEqual([]);
   expect(found("tokens/", isWorld)).toEqual([]);
   expect(found("sessions/", isWorld)).toEqual([]);
 });
 
-test("nothing that the routes stand on imports the routes, the daemon or the library", () => {
+test("nothing that the routes import imports the routes, the daemon or the library", () => {
   const above = /^(?:api|cli|runtime|formation)\/|^(?:main|program|daemon)\.ts$/;
   for (const folder of ["referee/", "tokens/", "sessions/", "registry/", "census/", "log/", "sys/"]) {
     expect(found(folder, (imported) => above.test(imported))).toEqual([]);
@@ -76,7 +76,7 @@ test("the library shares with the daemon only schemas, names, the guard and the 
   expect(found("runtime/", (imported) => isOwn(imported) && !shared.test(imported))).toEqual([]);
 });
 
-test("no files import each other in a circle", () => {
+test("no files import each other in a cycle", () => {
   const done = new Set<string>();
   const circles: string[] = [];
   const visit = (file: string, way: readonly string[]): void => {

@@ -6,7 +6,7 @@ test("text stays as it is, in any script", () => {
   expect(printable(text)).toBe(text);
 });
 
-test("whatever moves a cursor, ends a line, reorders it or hides in it is shown by its number", () => {
+test("a character that moves the cursor, ends or reorders a line or is invisible is shown by its number", () => {
   const bidi = [
     0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e, 0x2066, 0x2067, 0x2068, 0x2069,
   ];
@@ -27,11 +27,11 @@ test("whatever moves a cursor, ends a line, reorders it or hides in it is shown 
   }
 });
 
-test("lines stay lines", () => {
+test("line breaks between lines are kept", () => {
   expect(printableLines("one\r\ntwo\u001b\n\nthree\r")).toBe("one\ntwo\\u001b\n\nthree\\u000d");
 });
 
-test("blank is what cannot be seen, and white space", () => {
+test("white space and invisible characters count as blank", () => {
   for (const character of [" ", "\n", "\u00a0", "\u3000", "\u200b", "\u3164", "\u{e0041}"]) {
     expect(BLANK.test(character)).toBe(true);
   }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { atOnce, inSlices } from "../src/slices.ts";
 
-/** Work that pauses wherever it may, `steps` times over some milliseconds of its own. */
+/** Work that pauses wherever it can, `steps` times, each after some milliseconds. */
 function* busy(steps: number, log: string[], name: string): Generator<void, string> {
   for (let step = 0; step < steps; step++) {
     const end = performance.now() + 2;
@@ -13,7 +13,7 @@ function* busy(steps: number, log: string[], name: string): Generator<void, stri
 }
 
 describe("work in slices", () => {
-  test("may be run to its end in one go", () => {
+  test("can be run to its end in one go", () => {
     const log: string[] = [];
     expect(atOnce(busy(3, log, "whole"))).toBe("whole");
     expect(log).toHaveLength(3);
@@ -31,7 +31,7 @@ describe("work in slices", () => {
     expect(log).toEqual(["a", "b", "a", "loop", "b", "a", "b"]);
   });
 
-  test("hands on what was thrown, in its first turn and later, and goes on with the rest", async () => {
+  test("passes on an error from any turn, and continues with other work", async () => {
     function* failing(steps: number): Generator<void, never> {
       yield* busy(steps, [], "failing");
       throw new Error("stop");

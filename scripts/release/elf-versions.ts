@@ -140,7 +140,7 @@ export function checkGlibc(
     if (newest === undefined || rank > newest.rank) newest = { version, rank };
   }
   // These runtimes link glibc dynamically, so a file without a version was not read correctly.
-  return newest === undefined ? failure("the file names no GLIBC version at all") : success(newest.version);
+  return newest === undefined ? failure("the file does not name any GLIBC version") : success(newest.version);
 }
 
 function rankOf(major: number, minor: number, patch: number): number {

@@ -94,12 +94,12 @@ export class Artifacts {
     const at = capsule.indexOf("@");
     const name = parseArtifactName(at < 0 ? capsule : capsule.slice(0, at));
     if (!name) {
-      return { ok: false, fault: `'${capsule}' is no full name with a version, <scope>/<name>@<version>` };
+      return { ok: false, fault: `'${capsule}' is not a full name with a version, <scope>/<name>@<version>` };
     }
     if (at < 0)
       return { ok: false, fault: `${name}: name a version, ${name}@<version>; ${this.#there(name)}` };
     const version = parseArtifactVersion(capsule.slice(at + 1));
-    if (!version) return { ok: false, fault: `'${capsule}': what follows the @ is no version` };
+    if (!version) return { ok: false, fault: `'${capsule}': the text after the @ is not a version` };
     const coordinates = { name, version };
     await this.read([coordinates]);
     const resolution = this.resolution(coordinates);

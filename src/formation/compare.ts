@@ -38,7 +38,7 @@ export function parseFormation(text: string): EarlierReading {
     return { ok: false, fault: "is not valid JSON" };
   }
   if (Value.Check(Formation, value)) return { ok: true, formation: value };
-  const wanted = `is no formation as --format json prints it (${FORMATION_FORMAT})`;
+  const wanted = `is not a formation printed by --format json (${FORMATION_FORMAT})`;
   const first = Value.Errors(Formation, value).First();
   return { ok: false, fault: first?.path ? `${wanted}: look at ${first.path}` : wanted };
 }

@@ -5,7 +5,7 @@ import { inProcess } from "../kit/in-process.ts";
 
 const INTERNAL = '{"error":"the daemon failed to answer this request"}';
 
-test("an answer has the shape that its route says, or it is a fault of the daemon and not sent", async () => {
+test("an answer that does not fit its route's schema is a fault of the daemon and is not sent", async () => {
   const daemon = inProcess("/nonexistent");
   const wrong = { credential: 7, secret: "x" } as never;
   const router = createRouter(daemon.context.log)

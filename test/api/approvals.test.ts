@@ -31,7 +31,7 @@ const pass = (wall: number, monotonic = wall) => {
 const figures = async (session: string) => (await daemon.caller.status(session)).json;
 
 describe("an approval", () => {
-  test("lives 60 seconds, and its slot with it", async () => {
+  test("lasts 60 seconds, and so does its slot", async () => {
     const answer = await daemon.caller.spawn(root, "local/child");
     expect(answer.json.expires_at_ms).toBe(daemon.clock.wall + MINUTE);
     pass(MINUTE - 1);
@@ -42,7 +42,7 @@ describe("an approval", () => {
     expect([late.status, late.json.error]).toEqual([403, EXPIRED]);
   });
 
-  test("makes one session, and says so the second time; past its expiry it says that instead", async () => {
+  test("makes one session; a second use is refused as spent, or as expired after its expiry", async () => {
     const approval = await daemon.caller.approval(root, "local/child");
     expect((await daemon.caller.register("ses_1", "local/child", approval)).status).toBe(200);
     const again = await daemon.caller.register("ses_2", "local/child", approval);
@@ -51,17 +51,17 @@ describe("an approval", () => {
     expect((await daemon.caller.register("ses_2", "local/child", approval)).json.error).toBe(EXPIRED);
   });
 
-  test("that has expired on the clock of the wall is expired, though a minute has not passed", async () => {
+  test("that has expired by the wall clock is expired, even if a minute has not passed", async () => {
     const approval = await daemon.caller.approval(root, "local/child");
     pass(MINUTE, 1);
     expect((await daemon.caller.register("ses_1", "local/child", approval)).json.error).toBe(EXPIRED);
-    // Its slot is released on the clock that nobody sets.
+    // Its slot is released by the monotonic clock, which cannot be set.
     expect(await figures("ses_root")).toMatchObject({ live_children: 1 });
     pass(0, MINUTE);
     expect(await figures("ses_root")).toMatchObject({ live_children: 0 });
   });
 
-  test("is no longer good after a minute, and holds no slot, though the wall clock was set back an hour", async () => {
+  test("expires after a minute and frees its slot, even if the wall clock was set back an hour", async () => {
     const approval = await daemon.caller.approval(root, "local/child");
     const spent = await daemon.caller.approval(root, "local/child");
     await daemon.caller.register("ses_spent", "local/child", spent);
@@ -71,7 +71,7 @@ describe("an approval", () => {
     expect((await daemon.caller.register("ses_2", "local/child", spent)).json.error).toBe(EXPIRED);
   });
 
-  test("is spent as soon as it verifies, before the artifact is compared; its slot stays until it expires", async () => {
+  test("is spent as soon as it verifies, before the artifact is compared, and keeps its slot until it expires", async () => {
     const approval = await daemon.caller.approval(root, "local/child");
     const other = await daemon.caller.register("ses_1", "local/other", approval);
     expect([other.status, other.json.error]).toEqual([
@@ -84,7 +84,7 @@ describe("an approval", () => {
     expect(await figures("ses_root")).toMatchObject({ live_children: 0 });
   });
 
-  test("names the bytes that were judged", async () => {
+  test("is valid only for the bytes that were judged", async () => {
     const granted = await daemon.caller.spawn(root, "local/other");
     const replaced = await host.publish("local/other", "x: 1\n");
     const answer = await daemon.caller.register("ses_1", "local/other", String(granted.json.approval));
@@ -94,7 +94,7 @@ describe("an approval", () => {
     ]);
   });
 
-  test("is spent by nothing that fails before it: a used session id, an artifact that does not resolve", async () => {
+  test("is not spent by an earlier failure: a used session id, an artifact that does not resolve", async () => {
     const approval = await daemon.caller.approval(root, "local/child");
     const used = await daemon.caller.register("ses_root", "local/child", approval);
     expect([used.status, used.json.error]).toEqual([403, IDENTITY_REFUSAL]);
@@ -102,7 +102,7 @@ describe("an approval", () => {
     expect((await daemon.caller.register("ses_1", "local/child", approval)).status).toBe(200);
   });
 
-  test("of a session that has ended is refused as if it were nobody's, and its slot is free at once", async () => {
+  test("of a session that has ended is refused as unknown, and its slot is free at once", async () => {
     const approval = await daemon.caller.approval(root, "local/child");
     await daemon.caller.deregister(root);
     expect(await figures("ses_root")).toMatchObject({
@@ -133,7 +133,7 @@ describe("an approval", () => {
 });
 
 describe("a session's own grants", () => {
-  test("are those of its artifact at its registration, whatever is published over it later", async () => {
+  test("are those of its artifact at its registration, whatever is published later", async () => {
     await host.publish("local/root", spawns());
     expect((await daemon.caller.spawn(root, "local/child")).status).toBe(200);
     await daemon.caller.credential("ses_later", "local/root").then(async (credential) => {

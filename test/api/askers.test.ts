@@ -27,18 +27,18 @@ beforeEach(async () => {
   });
 });
 
-test("a session that spawns goes first, and so does a child that comes with the approval for it", async () => {
+test("a session that spawns has priority, and so does a child with an approval", async () => {
   const approval = await daemon.caller.approval(root, "local/child");
   await daemon.caller.register("ses_child", "local/child", approval);
   expect(asked).toEqual(["verified", "verified"]);
 });
 
-test("without an approval it is a name of the operator's list", async () => {
+test("without an approval, a name on the operator's list has priority", async () => {
   await daemon.caller.register("ses_other", "local/root");
   expect(asked).toEqual(["listed"]);
 });
 
-test("an approval of nobody's, for another artifact or past its time is anybody's", async () => {
+test("an approval that is unknown, expired or for another artifact gives no priority", async () => {
   const approval = await daemon.caller.approval(root, "local/child");
   asked = [];
   await daemon.caller.register("ses_child", "local/child", "x");

@@ -72,7 +72,7 @@ describe("a body", () => {
     });
   });
 
-  test("is asked for what its route needs, and what else it holds is ignored", async () => {
+  test("must hold what its route needs, and its other keys are ignored", async () => {
     expect(error(await post("/spawn", "{}"))).toBe("'name' is required");
     expect(error(await post("/deregister", "{}"))).toBe("'outcome' is required");
     expect(error(await post("/deregister", '{"outcome":"done"}'))).toBe(
@@ -83,7 +83,7 @@ describe("a body", () => {
     expect((await post("/register", body, ["Content-Type", "text/plain"]))?.status).toBe(200);
   });
 
-  test("is read once it is there: `failed` is an outcome, and no token is needed to be understood", async () => {
+  test("is parsed before any token is checked, and `failed` is an outcome", async () => {
     for (const outcome of ["complete", "failed"]) {
       const answer = await post("/deregister", JSON.stringify({ outcome }));
       expect([answer?.status, error(answer)]).toEqual([403, IDENTITY_REFUSAL]);
@@ -102,13 +102,13 @@ const chunksOf = (bytes: number) => {
 const TOO_LARGE = { status: 413, body: '{"error":"the body is larger than 65536 bytes"}' };
 
 describe("a body's size", () => {
-  test("is 64 KiB at most, and that whole body is read", async () => {
+  test("is 64 KiB at most, and a body of that size is read whole", async () => {
     expect(MAX_BODY_BYTES).toBe(65_536);
     expect((await post("/deregister", bodyOf(65_536)))?.status).toBe(403);
     expect((await exchangeRaw(served.port, chunksOf(65_536)))?.status).toBe(403);
   });
 
-  test("beyond that is refused, and what is left of it is never taken for a request", async () => {
+  test("is refused above the limit, and the rest of the body is never read as a request", async () => {
     for (const bytes of [head(["Content-Length", "65537"]) + bodyOf(65_537), chunksOf(65_537)]) {
       const connection = await connectRaw(served.port);
       connection.send(bytes + requestBytes({ path: "/health" }));
@@ -121,12 +121,12 @@ describe("a body's size", () => {
     }
   });
 
-  test("is refused before the body has come, and while more of it is coming the answer waits for it", async () => {
+  test("is refused before the body has arrived, and the answer waits while more of it arrives", async () => {
     const connection = await connectRaw(served.port);
     connection.send(head(["Content-Length", String(8 * 1024 * 1024)]));
     connection.send(new Uint8Array(8 * 1024 * 1024));
     expect(await connection.answer()).toMatchObject(TOO_LARGE);
-    // All of it was taken: nobody was cut off while sending.
+    // All of it was received: no client was cut off while sending.
     expect(connection.unsent()).toBe(0);
     connection.close();
     const chunked = await connectRaw(served.port);
@@ -143,7 +143,7 @@ describe("a body's size", () => {
 });
 
 describe("a body's time", () => {
-  test("is ten seconds for all of it; whoever is within them is not let go with the others", async () => {
+  test("is limited to ten seconds in total, and a client within the limit stays connected", async () => {
     expect(BODY_DEADLINE_SECONDS).toBe(10);
     const begun = await Promise.all([1, 2, 3, 4].map(() => connectRaw(served.port)));
     const [first, chunked, late, last] = begun;
@@ -196,7 +196,7 @@ describe("a body's time", () => {
     }
   });
 
-  test("ends with its client: nobody is answered, and the log says so", async () => {
+  test("ends when its client leaves: no answer is sent, and the log says so", async () => {
     const connection = await connectRaw(served.port);
     const logged = daemon.logged.length;
     connection.send(`${head(["Content-Length", "22"])}{`);

@@ -19,7 +19,7 @@ const start = (limits: Parameters<typeof inProcess>[1] & {} = {}) =>
   inProcess(host.registry, { spawnAllow: ["local/self", "local/narrow"], ...limits });
 
 describe("the depth budget", () => {
-  test("ends a capsule that names itself: with 3 levels it runs at four, and the fourth is refused", async () => {
+  test("ends a capsule that starts itself: with 3 levels, the fourth spawn is refused", async () => {
     const { caller } = start();
     let credential = await caller.credential("ses_0", "local/self");
     for (const level of [1, 2, 3]) {
@@ -34,7 +34,7 @@ describe("the depth budget", () => {
     ]);
   });
 
-  test("is asked before the other two, and before the registry is read", async () => {
+  test("is checked before the other two bounds, and before the registry is read", async () => {
     const { caller } = start({ limits: { maxDepth: 0, maxLiveCapsules: 0, maxConcurrent: 0 } });
     const credential = await caller.credential("ses_0", "local/narrow");
     expect((await caller.spawn(credential, "local/missing")).json.error).toStartWith(
@@ -46,7 +46,7 @@ describe("the depth budget", () => {
   });
 });
 
-test("the machine ceiling counts every formation, is asked second, and never refuses a root", async () => {
+test("the machine ceiling counts every formation, is checked second, and never refuses a root", async () => {
   const { caller } = start({ limits: { maxLiveCapsules: 3, maxConcurrent: 2 } });
   const one = await caller.credential("ses_1", "local/self");
   const other = await caller.credential("ses_2", "local/self");
@@ -78,7 +78,7 @@ test("the concurrency cap counts reservations and running children, and frees th
   expect((await caller.spawn(root, "local/self")).status).toBe(200);
 });
 
-test("a finished session's figures still count its children that run", async () => {
+test("a finished session's figures still count its running children", async () => {
   const { caller } = start();
   const root = await caller.credential("ses_root", "local/self");
   await caller.credential("ses_child", "local/self", await caller.approval(root, "local/self"));
@@ -91,7 +91,7 @@ test("a finished session's figures still count its children that run", async () 
   });
 });
 
-test("a hundred formations leave no slot behind", async () => {
+test("a hundred formations leave no slot taken", async () => {
   const { caller } = start({ limits: { maxLiveCapsules: 2 } });
   for (let round = 0; round < 100; round++) {
     const root = await caller.credential(`ses_r${round}`, "local/self");
@@ -106,7 +106,7 @@ test("a hundred formations leave no slot behind", async () => {
   expect((await caller.status("ses_r0")).json.live_capsules).toBe(0);
 });
 
-test("the log names every axis that was exceeded, though the caller hears the first", async () => {
+test("the log names every exceeded axis, and the answer names only the first", async () => {
   const { caller, logged } = start();
   const root = await caller.credential("ses_root", "local/narrow");
   expect((await caller.spawn(root, "local/wide")).json.error).toStartWith("capabilities.network.allow: ");

@@ -1,4 +1,4 @@
-/** What a request meets before its route: who may ask at all, which paths and methods there are, and the last answer. */
+/** The checks before a request's route: who may ask, which paths and methods exist, and the last answer. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHost, type Host } from "../kit/host.ts";
@@ -96,12 +96,12 @@ describe("a path", () => {
     expect(daemon.logged.at(-1)?.host).toBeUndefined();
   });
 
-  test("is not found by HEAD, also where GET answers", async () => {
+  test("is not found by HEAD, even if GET answers it", async () => {
     expect((await ask("HEAD", "/health", true))?.status).toBe(404);
     expect(daemon.logged.at(-1)).toMatchObject({ method: "HEAD", refused: "not-found" });
   });
 
-  test("of a session answers with its figures, and of none that there is none", async () => {
+  test("of a session answers with its figures, and of an unknown session with an error", async () => {
     expect(await ask("GET", "/status/ses_root")).toMatchObject({
       status: 200,
       body: '{"status":"running","depth_remaining":3,"live_children":0,"live_capsules":1}',
@@ -128,7 +128,7 @@ describe("a connection", () => {
     }
   };
 
-  test("goes on after an answer, a refusal without a body included", async () => {
+  test("stays open after an answer, even a refusal without a body", async () => {
     expect(await twice(requestBytes({ path: "/health" }))).toEqual([200, undefined, 200]);
     expect(await twice(requestBytes({ path: "/other" }))).toEqual([404, undefined, 200]);
     expect(await twice(requestBytes({ path: "/health", headers: [["Content-Length", "0"]] }))).toEqual([
@@ -143,7 +143,7 @@ describe("a connection", () => {
     ]);
   });
 
-  test("ends with an answer where requests are sent ahead, those with a body too", async () => {
+  test("ends with an answer if requests are sent ahead, even with a body", async () => {
     for (const ahead of [
       requestBytes({ path: "/health" }),
       requestBytes({ method: "POST", path: "/deregister", body: "{}" }),
@@ -162,7 +162,7 @@ describe("a connection", () => {
     }
   });
 
-  test("ends with the answer where a body was not read", async () => {
+  test("ends with the answer if a body was not read", async () => {
     expect(await twice(requestBytes({ path: "/health", body: "x" }))).toEqual([200, "close", undefined]);
     expect(await twice(requestBytes({ path: "/status/a", body: "x" }))).toEqual([404, "close", undefined]);
     const chunked = requestBytes({ path: "/health", headers: [["Transfer-Encoding", "chunked"]] });

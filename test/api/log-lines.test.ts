@@ -1,4 +1,4 @@
-/** What the log is told of each decision, field by field. */
+/** What the log records about each decision, field by field. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createRouter } from "../../src/api/elysia.ts";
@@ -28,7 +28,7 @@ const start = (options: Parameters<typeof inProcess>[1] = {}) =>
   });
 const last = ({ logged }: InProcess) => logged.at(-1);
 
-describe("the log is told of a registration", () => {
+describe("the log records a registration", () => {
   test("that was granted, with and without an approval", async () => {
     const daemon = start();
     const root = await daemon.caller.credential("ses_root", "local/root");
@@ -56,7 +56,7 @@ describe("the log is told of a registration", () => {
     });
   });
 
-  test("that was refused: a session's id only where it names one, what did not resolve in its own words", async () => {
+  test("that was refused, with the session's id if it names one, and the reason why an artifact did not resolve", async () => {
     const daemon = start();
     await daemon.caller.register("ses_new", "local/other");
     expect(last(daemon)).toEqual({
@@ -80,7 +80,7 @@ describe("the log is told of a registration", () => {
     });
   });
 
-  test("that was refused of somebody whose approval verified, beyond any limit of lines", async () => {
+  test("that was refused although its approval verified, even beyond the limit of lines", async () => {
     const daemon = start();
     const calls: string[] = [];
     const { log } = daemon.context;
@@ -111,7 +111,7 @@ describe("the log is told of a registration", () => {
   });
 });
 
-describe("the log is told of a request to spawn", () => {
+describe("the log records a request to spawn", () => {
   test("that was granted", async () => {
     const daemon = start();
     const root = await daemon.caller.credential("ses_root", "local/root");
@@ -127,7 +127,7 @@ describe("the log is told of a request to spawn", () => {
     });
   });
 
-  test("without a credential, or with one of nobody's", async () => {
+  test("without a credential, or with an unknown one", async () => {
     const daemon = start();
     const nobody = {
       event: "spawn",
@@ -173,7 +173,7 @@ describe("the log is told of a request to spawn", () => {
     expect(last(daemon)).toEqual({ ...session, ...bound });
   });
 
-  test("that exceeds one axis only, without others", async () => {
+  test("that exceeds one axis only, and names no other", async () => {
     await host.publish("local/child", "capabilities:\n  shell: {allow: [git, jq]}\n", "0.2.0");
     const daemon = start();
     const root = await daemon.caller.credential("ses_root", "local/root");
@@ -182,8 +182,8 @@ describe("the log is told of a request to spawn", () => {
   });
 });
 
-describe("the log is told of a session's end", () => {
-  test("with its outcome", async () => {
+describe("the log records a session's end", () => {
+  test("with the session's outcome", async () => {
     const daemon = start();
     const root = await daemon.caller.credential("ses_root", "local/root");
     await daemon.caller.deregister(root, "failed");
@@ -204,28 +204,31 @@ describe("the log is told of a session's end", () => {
   });
 });
 
-test.if(process.platform === "linux")("figures count what ran before the daemon, once", async () => {
-  const child = sleeper();
-  try {
-    const records = ["ses_root", "ses_other"].map((sessionId) => ({
-      sessionId,
-      pid: child.pid,
-      startToken: startTokenOf(child.pid),
-    }));
-    const daemon = start({ records, limits: { maxConcurrent: 1, maxLiveCapsules: 1 } });
-    const live = async () => (await daemon.caller.status("ses_root")).json.live_capsules;
-    const root = await daemon.caller.credential("ses_root", "local/root");
-    expect(last(daemon)).toMatchObject({ used: 2, free: 0 });
-    expect(await live()).toBe(2);
-    await daemon.caller.deregister(root);
-    expect(last(daemon)).toMatchObject({ used: 2, free: 0 });
-    expect(await live()).toBe(2);
-  } finally {
-    await child.end();
-  }
-});
+test.if(process.platform === "linux")(
+  "figures count each process that ran before the daemon once",
+  async () => {
+    const child = sleeper();
+    try {
+      const records = ["ses_root", "ses_other"].map((sessionId) => ({
+        sessionId,
+        pid: child.pid,
+        startToken: startTokenOf(child.pid),
+      }));
+      const daemon = start({ records, limits: { maxConcurrent: 1, maxLiveCapsules: 1 } });
+      const live = async () => (await daemon.caller.status("ses_root")).json.live_capsules;
+      const root = await daemon.caller.credential("ses_root", "local/root");
+      expect(last(daemon)).toMatchObject({ used: 2, free: 0 });
+      expect(await live()).toBe(2);
+      await daemon.caller.deregister(root);
+      expect(last(daemon)).toMatchObject({ used: 2, free: 0 });
+      expect(await live()).toBe(2);
+    } finally {
+      await child.end();
+    }
+  },
+);
 
-test("a fault of the daemon itself is logged by its kind and its first frames, and not by what it says", async () => {
+test("a fault of the daemon itself is logged with its kind and first frames, but not its message", async () => {
   const daemon = start();
   class Broken extends Error {
     override readonly name = "Broken";

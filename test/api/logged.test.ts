@@ -7,7 +7,7 @@ const TOKEN = `msc1.${"e".repeat(90)}.${"m".repeat(43)}`;
 const HASH = /^sha256:[0-9a-f]{16}$/;
 const at = (path: string) => loggedPath(`http://127.0.0.1:7700${path}`);
 
-test("a path is logged as far as it matches a route", () => {
+test("the part of a path that matches a route is logged", () => {
   for (const path of ["/health", "/spawn", "/register", "/deregister"]) {
     expect(at(path)).toEqual({ path });
     expect(at(`${path}?${TOKEN}`)).toEqual({ path });
@@ -15,14 +15,14 @@ test("a path is logged as far as it matches a route", () => {
   expect(at(`/status/${TOKEN}`)).toEqual({ path: "/status", session: expect.stringMatching(HASH) });
 });
 
-test("of another path its first component and its length are logged", () => {
+test("any other path is logged as its first component and its length", () => {
   expect(at("/favicon.ico")).toEqual({ path: expect.stringMatching(HASH), path_length: 12 });
   expect(at("/")).toEqual({ path: "/", path_length: 1 });
   expect(at(`/api/${TOKEN}`)).toEqual({ path: "/api", path_length: 5 + TOKEN.length });
   expect(at(`/spawn/${TOKEN}`)).toEqual({ path: "/spawn", path_length: 7 + TOKEN.length });
 });
 
-test("no form of a token is in what is logged of a path or a version", () => {
+test("no form of a token appears in a logged path or version", () => {
   const forms = [
     TOKEN,
     TOKEN.replaceAll(".", "%2E"),
@@ -39,7 +39,7 @@ test("no form of a token is in what is logged of a path or a version", () => {
   }
 });
 
-test("a version is shown up to 64 characters, where no token is in it", () => {
+test("a version without a token is logged up to 64 characters", () => {
   const shown = (version: string) =>
     loggedCapsule({ name: nameOf("local/a"), version: version as ArtifactVersion });
   expect(shown("1.0.0")).toBe("local/a@1.0.0");

@@ -24,7 +24,7 @@ function requests(count: number, port: number | undefined): number[] {
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-test("every eighth request is looked at, and the second look of one turn at a connection ends it", () => {
+test("every eighth request is checked, and two checks of a connection in one turn end it", () => {
   expect(requests(7, 1)).toEqual([]);
   expect(looks).toBe(0);
   expect(requests(1, 1)).toEqual([]);
@@ -34,11 +34,11 @@ test("every eighth request is looked at, and the second look of one turn at a co
   expect(requests(1, 1)).toEqual([1]);
 });
 
-test("requests of different connections are nobody's fault", () => {
+test("requests on different connections end none of them", () => {
   for (let round = 0; round < 100; round++) expect(requests(1, round)).toEqual([]);
 });
 
-test("a connection that asks once a turn is never ended", async () => {
+test("a connection with one request per turn is never ended", async () => {
   for (let round = 0; round < 5; round++) {
     expect(requests(8, 1)).toEqual([]);
     await nextTurn();
@@ -46,7 +46,7 @@ test("a connection that asks once a turn is never ended", async () => {
   expect(looks).toBe(5);
 });
 
-test("after one was ended the next thousand requests are looked at, and each that finds one begins anew", async () => {
+test("after one was ended the next thousand requests are checked, and each find restarts the count", async () => {
   expect(requests(16, 1)).toEqual([16]);
   await nextTurn();
   looks = 0;
@@ -64,7 +64,7 @@ test("after one was ended the next thousand requests are looked at, and each tha
   expect(looks).toBe(1001);
 });
 
-test("a connection that is not known is not ended", () => {
+test("an unknown connection is not ended", () => {
   expect(requests(64, undefined)).toEqual([]);
   expect(looks).toBe(8);
 });

@@ -7,7 +7,7 @@ const asked = { name: nameOf("local/a"), version: "0.1.0" as ArtifactVersion };
 const granted = { name: nameOf("local/b"), version: "0.2.0" as ArtifactVersion };
 const sha256 = (digit: string) => digit.repeat(64) as Sha256;
 
-/** Each kind of refusal with its status. What a caller hears of some is tested where they arise. */
+/** Each kind of refusal with its status. The messages of some are tested where they arise. */
 const REFUSALS: { readonly [Kind in Refusal["kind"]]: readonly [Extract<Refusal, { kind: Kind }>, number] } =
   {
     "not-found": [{ kind: "not-found" }, 404],
@@ -55,11 +55,11 @@ test.each([
   [REFUSALS.envelope, "k: too much"],
   [REFUSALS.unresolved, "not there"],
   [REFUSALS.internal, "the daemon failed to answer this request"],
-] as const)("%j says it to the letter", ([refusal], message) => {
+] as const)("%j has exactly this message", ([refusal], message) => {
   expect(refusalMessage(refusal)).toBe(message);
 });
 
-test("an outcome is quoted up to 64 characters, and in one line", () => {
+test("an outcome is quoted up to 64 characters, on one line", () => {
   const said = (outcome: string) => refusalMessage({ kind: "bad-outcome", outcome });
   const whole = "x".repeat(64);
   expect(said("done")).toBe("outcome 'done' is not 'complete' or 'failed'");

@@ -13,7 +13,7 @@ const ANSWERS: readonly (readonly [TSchema, object])[] = [
   [StatusAnswer, { status: "failed", depth_remaining: 1, live_children: 1, live_capsules: 1 }],
 ];
 
-test.each(ANSWERS)("an answer has its fields and no other", (schema, answer) => {
+test.each(ANSWERS)("an answer has its fields and no others", (schema, answer) => {
   expect(Value.Check(schema, answer)).toBe(true);
   expect(Value.Check(schema, { ...answer, more: 1 })).toBe(false);
   for (const key of Object.keys(answer)) {
@@ -21,7 +21,7 @@ test.each(ANSWERS)("an answer has its fields and no other", (schema, answer) => 
   }
 });
 
-test("every field that a caller sends or hears is described, but for the two that have values of their own", () => {
+test("every field of a request or an answer is described, except the two with fixed values", () => {
   const plain: string[] = [];
   for (const schema of Object.values(schemas)) {
     if (typeof schema !== "object" || !("properties" in schema)) continue;

@@ -1,4 +1,4 @@
-/** The daemon's application behind a real socket of its own, in this process. */
+/** The daemon's application behind its own real socket, in this process. */
 
 import { createApp } from "../../src/api/app.ts";
 import type { Context } from "../../src/api/context.ts";

@@ -1,4 +1,4 @@
-/** What may change while a request waits: whoever asked leaves or ends, and others take the slot. */
+/** What can change while a request waits: its caller leaves or ends, or others take the slot. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHost, type Host, IDENTITY_REFUSAL } from "../kit/host.ts";
@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => host[Symbol.asyncDispose]());
 
-/** A daemon that knows its artifacts, and has compared none of `local/one` with its child. */
+/** A daemon that has read its artifacts, but has not yet compared `local/one` with its child. */
 async function warm(limits: { maxConcurrent?: number } = {}): Promise<InProcess & { credential: string }> {
   const daemon = inProcess(host.registry, { spawnAllow: ["local/one", "local/other"], limits });
   const { caller } = daemon;
@@ -30,7 +30,7 @@ async function warm(limits: { maxConcurrent?: number } = {}): Promise<InProcess 
 }
 
 describe("while two envelopes are compared", () => {
-  test("a session may end: it is granted nothing", async () => {
+  test("a session may end, and is then granted nothing", async () => {
     const { caller, credential } = await warm();
     const [asked, retired] = await Promise.all([
       caller.spawn(credential, "local/child"),
@@ -40,7 +40,7 @@ describe("while two envelopes are compared", () => {
     expect((await caller.status("ses_one")).json).toMatchObject({ live_children: 0, live_capsules: 0 });
   });
 
-  test("others may take the last slot: it is granted once", async () => {
+  test("others may take the last slot, and it is granted only once", async () => {
     const { caller, credential } = await warm({ maxConcurrent: 1 });
     const answers = await Promise.all([1, 2, 3].map(() => caller.spawn(credential, "local/child")));
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 403, 403]);
@@ -64,7 +64,7 @@ describe("a caller that has left meanwhile", () => {
     expect((await daemon.caller.status("ses_one")).json).toMatchObject({ live_children: 0 });
   });
 
-  test("is not registered, spends no approval, and is retired all the same", async () => {
+  test("is not registered and spends no approval, but its id is retired", async () => {
     const daemon = await warm();
     const { caller, credential, logged } = daemon;
     const approval = await caller.approval(credential, "local/child");

@@ -34,7 +34,7 @@ test.skipIf(process.platform !== "linux")(
       const measured = await interleave(subjects, { ...QUICK, onRound: () => {} });
       const rows = throughputRows(measured);
       expect(rows.map(({ id }) => id)).toContain("refused-envelope");
-      // A wrong answer throws while it is measured; how many fit a moment of a busy machine is nobody's promise.
+      // A wrong answer throws while it is measured. How many answers a busy machine gives in that time is not tested.
       for (const row of rows) expect([row.what, Number.isFinite(row.median)]).toEqual([row.what, true]);
       expect(renderTable(rows).trim().split("\n")).toHaveLength(rows.length + 2);
     } finally {
@@ -55,7 +55,7 @@ test("the chart has a mark for each point", () => {
   expect(chart).toContain("50,000");
 });
 
-test("a switch that does not exist is named", () => {
+test("an unknown switch is named", () => {
   expect(readOptions(["--fast"])).toContain("--fast");
   expect(readOptions(["--rounds", "0"])).toContain("--rounds");
   expect(readOptions(["--long"])).toMatchObject({ finishedLong: 1_000_000 });

@@ -27,15 +27,15 @@ describe.if(onLinux)("a process's identity", () => {
     expect(identify({ pid: child.pid, startToken })).toBe("gone");
   });
 
-  test.each([0, 2 ** 31, 2 ** 32 - 1])("of pid %d is nobody's", (pid) => {
+  test.each([0, 2 ** 31, 2 ** 32 - 1])("of pid %d belongs to no process", (pid) => {
     expect(identify({ pid, startToken: "" })).toBe("gone");
   });
 
-  test("has a pid that a process can have", () => {
+  test("needs a pid within the valid range", () => {
     expect([-1, 0, 1, 2 ** 31 - 1, 2 ** 31].map(isPossible)).toEqual([false, false, true, true, false]);
   });
 
-  test("of a zombie is gone", async () => {
+  test("of a zombie counts as gone", async () => {
     const undead = await zombie();
     const startToken = startTokenOf(undead.pid);
     expect(identify({ pid: undead.pid, startToken })).toBe("alive");
@@ -47,7 +47,7 @@ describe.if(onLinux)("a process's identity", () => {
     await undead.end();
   });
 
-  test("is read after the last bracket, whatever the process calls itself", () => {
+  test("is read after the last bracket, whatever the process is named", () => {
     const rest = ["S", ...Array.from({ length: 18 }, (_, index) => String(index)), "4242", "7"].join(" ");
     expect(parseProcStat(`12 (a) Z (b) ${rest}`)).toEqual({ isEnded: false, startToken: "4242" });
     for (const state of ["Z", "X", "x"]) {
@@ -73,7 +73,7 @@ describe.if(onLinux)("a process's identity", () => {
     },
   );
 
-  test("of another user's process is held", () => {
+  test("of another user's process can be read", () => {
     expect(readProcess(1)).toMatchObject({ held: true });
   });
 });
@@ -85,7 +85,7 @@ describe.if(onLinux)("a census", () => {
     startToken: startTokenOf(pid),
   });
 
-  test("counts what runs until there is evidence that it is gone, and then never again", async () => {
+  test("counts a process until there is evidence that it has gone, and then never again", async () => {
     const [one, other] = [sleeper(), sleeper()];
     const census = new Census([
       recordFor(one.pid),
@@ -100,7 +100,7 @@ describe.if(onLinux)("a census", () => {
     expect(census.count()).toBe(0);
   });
 
-  test("frees a killed capsule's slot at the next read, also while it is a zombie", async () => {
+  test("frees a killed capsule's slot at the next read, even while it is a zombie", async () => {
     const undead = await zombie();
     const census = new Census([recordFor(undead.pid)]);
     expect(census.count()).toBe(1);
@@ -173,7 +173,7 @@ describe.if(onLinux)("a census", () => {
     await noMoreFilesThan(before + 1);
   });
 
-  test("says what it counted and every record that it left out", async () => {
+  test("reports what it counted and every record that it left out", async () => {
     await using host = createHost();
     const child = sleeper();
     writeRecord(host.home, {
@@ -190,7 +190,7 @@ describe.if(onLinux)("a census", () => {
   });
 });
 
-test("macOS tells a process by the second and the microsecond it started", () => {
+test("macOS identifies a process by the second and the microsecond when it started", () => {
   const reading = (seconds: bigint, microseconds: bigint) => darwinReading(ok({ seconds, microseconds }));
   expect(reading(1_800_000_000n, 42n)).toEqual({ held: true, startToken: "1800000000.000042" });
   expect(reading(7n, 123_456n)).toEqual({ held: true, startToken: "7.123456" });

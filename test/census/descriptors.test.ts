@@ -67,7 +67,7 @@ function counter(prepare: string, records: readonly object[]) {
 const PROGRAM = join(import.meta.dir, "count-program.ts");
 
 describe.if(onLinux)("a census", () => {
-  test("holds one descriptor of each process that it counts, one set of them, and none of any other", async () => {
+  test("holds exactly one descriptor for each process that it counts, and none for others", async () => {
     const children = Array.from({ length: 5 }, sleeper);
     const [pids, sets] = [held("pidfd"), held("eventpoll")];
     const census = new Census([
@@ -86,7 +86,7 @@ describe.if(onLinux)("a census", () => {
     expect(held("pidfd")).toBeLessThanOrEqual(pids);
   });
 
-  test("holds none from half of the limit on, and asks for those processes one by one", async () => {
+  test("holds no more than half of the descriptor limit, and checks the other processes one by one", async () => {
     const [child, other] = [sleeper(), sleeper()];
     const records = Array.from({ length: 200 }, (_, index) => recordFor(child.pid, `ses_${index}`));
     const counting = counter("ulimit -n 128", [...records, recordFor(other.pid)]);
@@ -107,9 +107,9 @@ describe.if(onLinux)("a census", () => {
     }
   });
 
-  // Another user's process may be hidden: /proc says nothing of it, and only a signal finds it.
+  // Another user's process may be hidden: /proc does not show it, and only a signal finds it.
   const canHide = onLinux && Bun.spawnSync(["unshare", "-Urm", "true"]).success;
-  test.if(canHide)("counts a process of which nothing can be read until nothing holds its pid", async () => {
+  test.if(canHide)("counts a process that cannot be read until its pid is free", async () => {
     const child = sleeper();
     const hide = `mount -t tmpfs none /proc/${child.pid}`;
     const counting = counter(`exec unshare -Urm sh -c '${hide} && exec "$0" "$@"' "$0" "$@"; true`, [

@@ -20,7 +20,7 @@ describe("a running record", () => {
     expect(record).toEqual({ sessionId: "ses_a", pid: 7, startToken: "99" });
   });
 
-  test("may leave out what is optional, or hold null there", () => {
+  test("may omit optional keys, or set them to null", () => {
     const { url, ...rest } = whole;
     expect(url).toBeString();
     expect(parse(rest)).toBeDefined();
@@ -69,25 +69,25 @@ describe("a running record", () => {
     expect(parseRunningRecord(Buffer.from(text))).toBeUndefined();
   });
 
-  test("that is no UTF-8 is unreadable", () => {
+  test("that is not UTF-8 is unreadable", () => {
     const bytes = Buffer.from(JSON.stringify({ ...whole, workdir: "xx" }).replace("xx", "\u00ff"), "latin1");
     expect(parseRunningRecord(bytes)).toBeUndefined();
   });
 });
 
 describe("the running directory", () => {
-  test("that is missing is a host running nothing", () => {
+  test("that is missing means that nothing runs", () => {
     expect(readRunningRecords("/nonexistent/running")).toEqual({ ok: true, records: [], unreadable: 0 });
   });
 
-  test("that cannot be listed says the path and the OS error", () => {
+  test("that cannot be listed is reported with its path and the OS error", () => {
     expect(readRunningRecords("/dev/null")).toEqual({
       ok: false,
       fault: "/dev/null: Not a directory (os error 20)",
     });
   });
 
-  test("that is missing is none where a link that leads to nothing stands in its way", () => {
+  test("that is a dangling link is not treated as missing", () => {
     const directory = mkdtempSync(join(tmpdir(), "mur-roost-running-"));
     try {
       symlinkSync("nowhere", join(directory, "link"));
@@ -105,7 +105,7 @@ describe("the running directory", () => {
     }
   });
 
-  test("is read without leaving a file open, whatever is in it", () => {
+  test("is read without leaving a file open, whatever it contains", () => {
     const directory = mkdtempSync(join(tmpdir(), "mur-roost-running-"));
     try {
       for (let count = 0; count < 40; count++) {
@@ -120,7 +120,7 @@ describe("the running directory", () => {
     }
   });
 
-  test("holds records in its regular .json files only, and waits for none of the others", () => {
+  test("holds records only in regular .json files, and no other file blocks reading", () => {
     const directory = mkdtempSync(join(tmpdir(), "mur-roost-running-"));
     try {
       const text = JSON.stringify(whole);

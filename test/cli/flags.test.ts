@@ -8,7 +8,7 @@ const flagsOf = (...argv: string[]) => {
 };
 
 describe("flags", () => {
-  test("have the defaults of the page", () => {
+  test("have the defaults given in the documentation", () => {
     expect(flagsOf()).toEqual({
       port: 7700,
       registryPath: undefined,
@@ -100,14 +100,14 @@ describe("flags", () => {
     expect(reading).toHaveProperty("fault", expect.stringContaining("--spawn-allow"));
   });
 
-  test("are read from left to right: what comes first decides", () => {
+  test("are read from left to right, and the first one that matters decides", () => {
     expect(readFlags(["--version", "--nope"])).toEqual({ kind: "version" });
     expect(readFlags(["--nope", "--version"])).toMatchObject({ kind: "fault" });
     expect(readFlags(["--port", "--version"])).toMatchObject({ kind: "fault" });
     expect(readFlags(["--port", "x", "--nope"])).toHaveProperty("fault", expect.stringContaining("--port"));
   });
 
-  test("are all shown in one line of usage", () => {
+  test("are all shown in the line of usage", () => {
     expect(usage()).not.toContain("\n");
     for (const flag of [
       "--port",

@@ -1,4 +1,4 @@
-/** Every code block of every document is checked by something. Beside each language stands what runs its blocks whole. */
+/** Every code block of every document is checked. The table gives, for each language, what runs whole blocks. */
 
 import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { readManifest } from "../../src/registry/manifest.ts";
 import { allBlocks, type Block, placeOf, ROOT } from "../kit/documents.ts";
 import { isProgram } from "../kit/programs.ts";
 
-/** Documents whose YAML has a test of its own, which also knows the blocks that show a mistake. */
+/** Documents whose YAML has its own test, which also knows the blocks that show a mistake. */
 const TESTED_APART: Readonly<Record<string, string>> = {
   "docs/manifest.md": "test/registry/yaml/page.test.ts",
 };
@@ -45,7 +45,7 @@ function filesOf(folder: string): string[] {
 const examples = filesOf("examples");
 const packaging = filesOf("packaging");
 
-/** Whether the lines stand in one of the files one after another, however far they are indented there. */
+/** Whether one of the files contains the lines one after another, with any indentation. */
 function isPartOf(text: string, files: readonly string[]): boolean {
   const lines = (of: string) => of.split("\n").map((line) => line.trim());
   const wanted = `\n${lines(text.trim()).join("\n")}\n`;
@@ -79,7 +79,7 @@ function shellFault(text: string): string | undefined {
   return undefined;
 }
 
-test("the documents that are tested apart are there, and so are their tests", () => {
+test("the documents that are tested elsewhere exist, and so do their tests", () => {
   for (const [document, path] of Object.entries(TESTED_APART)) {
     expect(allBlocks().some((block) => block.document === document)).toBe(true);
     expect(readFileSync(join(ROOT, path), "utf8")).toContain(document.split("/").at(-1) ?? "");

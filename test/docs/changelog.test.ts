@@ -6,7 +6,7 @@ import { ROOT } from "../kit/documents.ts";
 
 const KINDS = ["Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"];
 
-test("the changelog begins with what is not released yet, then the present version", () => {
+test("the changelog begins with unreleased changes, followed by the current version", () => {
   const text = readFileSync(join(ROOT, "CHANGELOG.md"), "utf8");
   const versions = [...text.matchAll(/^## \[([^\]]+)\]/gm)].map(([, version]) => version);
   expect(versions.slice(0, 2)).toEqual(["Unreleased", manifest.version]);

@@ -52,7 +52,7 @@ test.each(all.map((document) => [document.path, document] as const))("the links 
   expect(faults.filter(([, fault]) => fault !== undefined)).toEqual([]);
 });
 
-test("there are links, and a broken one is reported", () => {
+test("links are found, and a broken one is reported", () => {
   expect(all.flatMap(linksOf).length).toBeGreaterThan(5);
   const document = {
     path: "docs/one.md",

@@ -121,7 +121,7 @@ function exceeded(key: string, parent: readonly (string | undefined)[], child: s
 }
 
 describe("what the daemon compares", () => {
-  test("is every axis, in the order in which they are asked", () => {
+  test("is every axis, in the order in which they are checked", () => {
     const keys = AXES.map(({ key }) => `\`${key}\``);
     expect(rules.map(([key]) => key)).toEqual(keys);
     expect([...new Set(examples.map(([key]) => key))]).toEqual(keys);

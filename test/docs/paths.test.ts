@@ -22,7 +22,7 @@ test.each(documents().map((document) => [document.path, document] as const))("th
   expect(missingIn(document)).toEqual([]);
 });
 
-test("one that is missing is reported", () => {
+test("a missing path is reported", () => {
   const text = "`src/main.ts`, `src/none.ts`, `npm run build` and `npm run none -- --long`";
   expect(missingIn({ path: "one.md", text })).toEqual(["src/none.ts", "none"]);
 });

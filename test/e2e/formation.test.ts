@@ -16,7 +16,7 @@ const daemon = shared(() =>
 const caller = () => daemon().caller;
 
 describe("a formation over the wire", () => {
-  test("answers each step to the byte", async () => {
+  test("gets exactly the expected bytes for each step", async () => {
     expect((await caller().send("/health")).text).toBe("{}");
     const root = await caller().register("ses_bytes", "local/root");
     expect(root.text).toMatch(/^\{"credential":"msc1\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{43}"\}$/);
@@ -46,7 +46,7 @@ describe("a formation over the wire", () => {
     expect([again.status, again.json.error]).toEqual([403, IDENTITY_REFUSAL]);
   });
 
-  test("ignores extra keys, any claim of capabilities among them, and the content type", async () => {
+  test("ignores extra keys, even a claim of capabilities, and the content type", async () => {
     const extra = {
       session_id: "ses_extra",
       name: "local/root",
@@ -65,13 +65,13 @@ describe("a formation over the wire", () => {
     }
   });
 
-  test("is judged by the credential, not by what a body claims", async () => {
+  test("is judged by the credential, not by claims in a body", async () => {
     const body = { name: "local/child", version: "0.1.0", session_id: "ses_extra_10" };
     const answer = await caller().post("/spawn", body);
     expect([answer.status, answer.json.error]).toEqual([403, IDENTITY_REFUSAL]);
   });
 
-  test("says 500 in the registry's words for what cannot be resolved, with the coordinate", async () => {
+  test("gets 500 with the registry's message and the coordinate for what cannot be resolved", async () => {
     const root = await caller().credential("ses_unresolved", "local/root");
     const broken = await caller().spawn(root, "local/broken");
     expect([broken.status, broken.json.error]).toEqual([
@@ -87,7 +87,7 @@ describe("a formation over the wire", () => {
   });
 });
 
-describe("a body that is no request", () => {
+describe("a body that is not a request", () => {
   const good = { session_id: "ses_good", name: "local/root", version: "0.1.0" };
   test.each([
     ["", "invalid JSON: the body is empty, and must be a JSON object"],
@@ -111,13 +111,13 @@ describe("a body that is no request", () => {
     [{ ...good, version: ".." }, "'version' must be"],
     [{ ...good, version: "../0.1.0" }, "'version' must be"],
     [{ ...good, version: "0.1.0\u0000" }, "'version' must be"],
-  ])("%j is told what to change", async (body, said) => {
+  ])("%j is answered with what to change", async (body, said) => {
     const answer = await caller().post("/register", body);
     expect(answer.status).toBe(400);
     expect(answer.json.error).toStartWith(said);
   });
 
-  test("is told before its credential is looked at", async () => {
+  test("is refused before its credential is checked", async () => {
     expect((await caller().post("/spawn", { name: "x", version: "1" })).status).toBe(400);
     expect((await caller().post("/deregister", { outcome: "done" })).json.error).toBe(
       "outcome 'done' is not 'complete' or 'failed'",
@@ -125,14 +125,14 @@ describe("a body that is no request", () => {
     expect((await caller().post("/deregister", { outcome: "complete" })).json.error).toBe(IDENTITY_REFUSAL);
   });
 
-  test("may not be other than UTF-8", async () => {
+  test("must be UTF-8", async () => {
     const bytes = Buffer.from(JSON.stringify({ ...good, version: "\u00ff" }), "latin1");
     const answer = await caller().send("/register", { method: "POST", body: bytes });
     expect([answer.status, answer.json.error]).toEqual([400, "invalid JSON: the body is not valid UTF-8"]);
   });
 });
 
-test("anything else is not found", async () => {
+test("any other path or method is not found", async () => {
   for (const [method, path] of [
     ["GET", "/"],
     ["GET", "/health/"],
@@ -176,7 +176,7 @@ test("tokens are refused with any one character changed, and across daemons", as
   await other.stop();
 });
 
-describe("many at once", () => {
+describe("with many callers at once", () => {
   test("one approval redeemed by 24 callers makes one session", async () => {
     const root = await caller().credential("ses_race", "local/root");
     const approval = await caller().approval(root, "local/child");
@@ -189,7 +189,7 @@ describe("many at once", () => {
     expect(new Set(answers.filter(({ status }) => status !== 200).map(({ text }) => text))).toHaveLength(1);
   });
 
-  test("a race of 100 spawns never takes one slot too many, cold or warm", async () => {
+  test("a race of 100 spawns never exceeds the slots, cold or warm", async () => {
     await using small = createHost(["--spawn-allow", "local/root"]);
     await small.publish("local/root", spawns("local/child"));
     await small.publish("local/child");
@@ -225,7 +225,7 @@ test("a restart voids every token and forgets every session", async () => {
   expect((await second.status("ses_1")).status).toBe(404);
 });
 
-test("the envelope's vectors hold over the wire, to the byte", async () => {
+test("the envelope's vectors hold over the wire, byte for byte", async () => {
   await using other = createHost();
   const names = envelopeVectors.map((_, index) => `local/parent-${index}`);
   const { caller: vectors } = await other.start([

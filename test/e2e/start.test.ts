@@ -34,7 +34,7 @@ function run(args: string[], env: Record<string, string>, options: { stdout?: nu
 const UNCOUNTED = "mur-roost: cannot count the capsules already running on this host: ";
 
 describe("the executable", () => {
-  test("prints its three lines to the letter, and nothing on stdout", async () => {
+  test("prints exactly its three lines, and nothing on stdout", async () => {
     await using host = createHost();
     const daemon = await host.start();
     const lines = daemon.stderr().split("\n");
@@ -77,7 +77,7 @@ describe("the executable", () => {
     });
   });
 
-  test("does not start where the running directory cannot be listed", async () => {
+  test("does not start if the running directory cannot be listed", async () => {
     await using host = createHost();
     mkdirSync(join(host.home, ".murmur"));
     const running = join(host.home, ".murmur", "running");
@@ -91,7 +91,7 @@ describe("the executable", () => {
   });
 
   test.each([".murmur/running", ".murmur", "."])(
-    "does not start where %s is a link that leads to nothing: what is behind it cannot be listed",
+    "does not start if %s is a dangling link, because its target cannot be listed",
     async (link) => {
       await using host = createHost();
       const home = join(host.home, "home");
@@ -106,7 +106,7 @@ describe("the executable", () => {
     },
   );
 
-  test("names a registry that is not there, as it was resolved, after its three lines", async () => {
+  test("names the resolved path of a missing registry after its three lines", async () => {
     await using host = createHost();
     for (const [args, path] of [
       [[], host.registry],
@@ -122,7 +122,7 @@ describe("the executable", () => {
     }
   });
 
-  test("ends with 0 however often it is told to", async () => {
+  test("exits with 0, no matter how many signals tell it to end", async () => {
     await using host = createHost();
     const daemon = await host.start();
     const socket = connect(daemon.port, "127.0.0.1");
@@ -135,7 +135,7 @@ describe("the executable", () => {
     socket.destroy();
   });
 
-  test("takes its port for itself: a second daemon says why it cannot have it", async () => {
+  test("keeps its port, and a second daemon says why it cannot use it", async () => {
     await using host = createHost();
     const first = await host.start();
     const second = run(["--port", String(first.port)], { HOME: host.home });
@@ -162,7 +162,7 @@ describe("the executable", () => {
 });
 
 describe("the census at startup", () => {
-  test("counts what runs, and leaves every record and mode as it found it", async () => {
+  test("counts running processes, and leaves every record and mode as it was", async () => {
     await using host = createHost();
     const children = [sleeper(), sleeper()];
     for (const { pid } of children) {
@@ -192,7 +192,7 @@ describe("the census at startup", () => {
   });
 });
 
-test("a host full of survivors leaves descriptors for those who ask", async () => {
+test("leaves descriptors for clients on a host full of survivors", async () => {
   await using host = createHost();
   const child = sleeper();
   const process_start = startTokenOf(child.pid);
@@ -218,7 +218,7 @@ function snapshot(directory: string): string[] {
   });
 }
 
-test("--version to a disk that is full fails with a line; to a reader that went away it does not", () => {
+test("--version fails with a line on a full disk, and succeeds if the reader went away", () => {
   const full = openSync("/dev/full", "w");
   const ended = run(["--version"], {}, { stdout: full });
   closeSync(full);

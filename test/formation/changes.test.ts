@@ -31,7 +31,7 @@ const manifest: fc.Arbitrary<Manifest> = fc.record({
   containment: fc.constantFrom(...CONTAINMENT_CLASSES),
 });
 
-/** Where an edit's key stands in a manifest as it is read. */
+/** The position of an edit's key in a parsed manifest. */
 const FIELDS: Readonly<Record<string, keyof Manifest>> = {
   "capabilities.network.allow": "networkAllow",
   "capabilities.network.unix_sockets": "unixSockets",
@@ -47,7 +47,7 @@ const FIELDS: Readonly<Record<string, keyof Manifest>> = {
   "capabilities.containment": "containment",
 };
 
-/** The manifest as whoever follows the edit would write it. */
+/** The manifest after the edit. */
 function edited(before: Manifest, { key, action, values }: Edit): Manifest {
   const field = FIELDS[key ?? ""];
   if (!field) throw new Error(`no field for ${key}`);
@@ -73,7 +73,7 @@ function edited(before: Manifest, { key, action, values }: Edit): Manifest {
 const exceeded = (parent: Envelope, child: Envelope) => new Judge().exceeded(parent, child);
 
 describe("what to change", () => {
-  test("each edit alone mends its axis and opens no other; what narrows comes first", () => {
+  test("lists edits that each fix only their own axis, and first those that narrow", () => {
     let tried = 0;
     fc.assert(
       fc.property(manifest, manifest, (parent, child) => {
@@ -108,7 +108,7 @@ describe("what to change", () => {
     expect(AXES.every(({ key }) => key in FIELDS || `artifacts[].${key}` in FIELDS)).toBe(true);
   });
 
-  test("says both edits with the file and the key, and never advises to widen", async () => {
+  test("gives both edits with the file and the key, and never advises widening", async () => {
     using registry = testRegistry();
     await registry.publish("local/root@1.0.0", {
       ...spawns("local/a", "local/b", "local/c", "c"),

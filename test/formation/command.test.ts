@@ -45,7 +45,7 @@ async function formation(args: readonly string[], env: Record<string, string> = 
 const here = (...args: string[]) => formation([...args, "--registry-path", registry().path]);
 
 describe("exit statuses", () => {
-  test("0 where everything listed can be granted, 1 where something cannot, 2 where the root cannot be read", async () => {
+  test("are 0 if everything can be granted, 1 if something cannot, 2 if the root cannot be read", async () => {
     const whole = await here(WHOLE);
     expect([whole.status, whole.stderr]).toEqual([0, ""]);
     expect(whole.stdout).toContain("1 pair: 1 can be granted, none cannot.");
@@ -57,7 +57,7 @@ describe("exit statuses", () => {
     expect(bound.stdout).toContain("Nothing is granted under --max-concurrent 0.");
   });
 
-  test("--why: one pair on all axes", async () => {
+  test("are 0 or 1 for one pair on all axes with --why", async () => {
     const granted = await here("--why", ROOT, "local/a@1.0.0");
     expect([granted.status, granted.stdout.trimEnd().split("\n").at(-1)]).toEqual([0, "granted"]);
     const refused = await here("--why", ROOT, "local/a@1.1.0");
@@ -75,7 +75,7 @@ describe("exit statuses", () => {
     );
   });
 
-  test("--expect: 0 only where nothing changed, whatever is refused", async () => {
+  test("are 0 with --expect only if nothing changed, whatever is refused", async () => {
     using scratch = scratchDirectory();
     using other = testRegistry();
     const file = join(scratch.path, "formation.json");
@@ -101,7 +101,7 @@ describe("bad input is one clear sentence, with exit status 2", () => {
     [
       "no full name",
       ["root@1.0.0"],
-      () => "'root@1.0.0' is no full name with a version, <scope>/<name>@<version>",
+      () => "'root@1.0.0' is not a full name with a version, <scope>/<name>@<version>",
     ],
     [
       "no version",
@@ -109,34 +109,34 @@ describe("bad input is one clear sentence, with exit status 2", () => {
       () => "local/a: name a version, local/a@<version>; the registry holds 1.0.0, 1.1.0",
     ],
     [
-      "a version that is no path segment",
+      "a version that is not a path segment",
       ["local/a@.."],
-      () => "'local/a@..': what follows the @ is no version",
+      () => "'local/a@..': the text after the @ is not a version",
     ],
     [
-      "a version that is not there",
+      "a missing version",
       ["local/a@2.0.0"],
       () =>
         `registry error for 'local/a/2.0.0': not found: ${there("a", "2.0.0")}.mur.zip: No such file or directory (os error 2); the registry holds 1.0.0, 1.1.0`,
     ],
     [
-      "a name that is not there",
+      "a missing name",
       ["local/x@1.0.0"],
       () =>
         `registry error for 'local/x/1.0.0': not found: ${there("x", "1.0.0")}.mur.zip: No such file or directory (os error 2); the registry ${registry().path} holds no version of local/x`,
     ],
     [
-      "a root that is not read",
+      "a root that cannot be read",
       ["local/broken@1.0.0"],
       () => "manifest extraction failed: 'local/broken/1.0.0': it is not a whole ZIP archive",
     ],
     [
       "text that moves a cursor",
       ["local/\u001b[2J@1"],
-      () => "'local/\\u001b[2J@1' is no full name with a version, <scope>/<name>@<version>",
+      () => "'local/\\u001b[2J@1' is not a full name with a version, <scope>/<name>@<version>",
     ],
     [
-      "--why with a child that is not there",
+      "--why with a missing child",
       ["--why", ROOT, "local/a"],
       () => "local/a: name a version, local/a@<version>; the registry holds 1.0.0, 1.1.0",
     ],
@@ -175,7 +175,7 @@ describe("bad input is one clear sentence, with exit status 2", () => {
     expect(await run("local/huge@1.0.0")).toEqual({ status: 2, stdout: "", stderr: `formation: ${fault}\n` });
   });
 
-  test("a registry that changes meanwhile", async () => {
+  test("a registry that changes during the run", async () => {
     using moving = testRegistry();
     const names = Array.from({ length: 12 }, (_, index) => `local/c${index}`);
     await moving.publish(ROOT, spawns(...names));
@@ -214,7 +214,7 @@ describe("bad input is one clear sentence, with exit status 2", () => {
     ],
     [[ROOT, "--registry-path="], "invalid --registry-path: it must not be empty"],
     [["--why", ROOT], "--why needs two capsules, PARENT CHILD"],
-    [[ROOT, "--why", ROOT, ROOT], "--why takes two capsules, and no root or --expect beside them"],
+    [[ROOT, "--why", ROOT, ROOT], "--why takes two capsules and cannot be combined with a root or --expect"],
     [["--why", ROOT, ROOT, "--format", "json"], "--why prints text; leave --format out"],
     [[ROOT, "--expect", "x", "--format", "dot"], "--expect prints text; leave --format out"],
   ])("arguments: %j", (args, fault) => {
@@ -249,7 +249,7 @@ test("arguments take their value from the next one or after an equals sign; the 
 });
 
 describe("standard output", () => {
-  /** On a terminal of its own, by `script`, which every Linux has. */
+  /** On its own terminal, by `script`, which every Linux has. */
   async function onTerminal(env: Record<string, string>): Promise<string> {
     const command = `${process.execPath} ${MAIN} ${ROOT} --registry-path ${registry().path}`;
     const child = Bun.spawn(["script", "--quiet", "--return", "--command", command, "/dev/null"], {
@@ -267,7 +267,7 @@ describe("standard output", () => {
     expect((await here(ROOT)).stdout).not.toContain("\u001b");
   });
 
-  test("a reader that goes away is no fault, a disk that is full is one", async () => {
+  test("does not fail if the reader goes away, but fails if the disk is full", async () => {
     const command = (rest: string) => [
       "sh",
       "-c",
@@ -285,7 +285,7 @@ describe("standard output", () => {
     ]);
   });
 
-  test("is written whole into a file and a slow pipe", async () => {
+  test("is written completely to a file and a slow pipe", async () => {
     using scratch = scratchDirectory();
     using large = testRegistry();
     const names = Array.from({ length: 2000 }, (_, index) => `local/absent-${index}`);

@@ -12,7 +12,7 @@ const shown = (before: Formation, now: Formation) => [...changesText(compareForm
 const inspect = (registry: TestRegistry) => registry.inspect("local/root@1.0.0");
 
 describe("a formation compared with an earlier one", () => {
-  test("is unchanged where nothing changed, whatever the bounds are", async () => {
+  test("is unchanged if nothing changed, with any bounds", async () => {
     using registry = testRegistry();
     await registry.publish("local/root@1.0.0", spawns("local/a", "local/b"));
     await registry.publish("local/a@1.0.0");
@@ -24,7 +24,7 @@ describe("a formation compared with an earlier one", () => {
     expect(shown(before, now)).toEqual(["Nothing changed."]);
   });
 
-  test("says what is newly granted first, then what is not any more, then the rest", async () => {
+  test("lists what is newly granted, then what is no longer granted, then the rest", async () => {
     using registry = testRegistry();
     const listed = ["local/gone", "local/less", "local/more", "local/other", "local/same"];
     await registry.publish("local/root@1.0.0", { ...spawns(...listed), shell: { allow: ["git"] } });
@@ -77,7 +77,7 @@ describe("a formation compared with an earlier one", () => {
     ]);
   });
 
-  test("notices capabilities that grew without a verdict that changed", async () => {
+  test("notices capabilities that grew without a changed verdict", async () => {
     using registry = testRegistry();
     const publish = async (shell: string[]) => {
       await registry.publish("local/root@1.0.0", { ...spawns("local/a"), shell: { allow: shell } });
@@ -97,7 +97,7 @@ describe("a formation compared with an earlier one", () => {
     expect(shown(before, now)).toEqual(["Another root: local/root@1.0.0 > local/root@1.1.0"]);
   });
 
-  test("reads back what was printed, and says what is wrong with what was not", async () => {
+  test("reads back printed output, and says what is wrong with anything else", async () => {
     using registry = testRegistry();
     await registry.publish("local/root@1.0.0", spawns("local/root", "local/a", "x"));
     const formation = await inspect(registry);
@@ -107,7 +107,7 @@ describe("a formation compared with an earlier one", () => {
       const reading = parseFormation(broken);
       return reading.ok ? undefined : reading.fault;
     };
-    const wanted = "is no formation as --format json prints it (mur-roost/formation/1)";
+    const wanted = "is not a formation printed by --format json (mur-roost/formation/1)";
     expect(fault(text.slice(0, -1))).toBe("is not valid JSON");
     expect(fault("[]")).toBe(wanted);
     expect(fault(text.replace("formation/1", "formation/0"))).toBe(`${wanted}: look at /format`);

@@ -125,7 +125,7 @@ function expected(edge: Edge): { status: number; error?: string; sha256?: string
 }
 
 describe("what a formation says of a pair", () => {
-  test("is what the daemon answers to that spawn, to the letter", async () => {
+  test("is exactly what the daemon answers to that spawn", async () => {
     const { caller } = daemon();
     const seen = new Map<string, number>();
     let session = 0;

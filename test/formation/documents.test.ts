@@ -52,7 +52,7 @@ describe("docs/formation.md", () => {
     },
   );
 
-  test("shows every block that it has, and the README one of them", () => {
+  test("shows every block of the output, and the README shows one of them", () => {
     const blocks = [...PAGE.matchAll(/^```(\w+)$/gm)].map(([, language]) => language);
     expect(blocks.filter((language) => language === "sh")).toHaveLength(shownIn(PAGE).length);
     expect(blocks.filter((language) => language === "text" || language === "mermaid")).toHaveLength(
@@ -62,7 +62,7 @@ describe("docs/formation.md", () => {
     expect(README).toContain(`\`\`\`mermaid\n${picture?.output}\`\`\`\n`);
   });
 
-  test("its program runs, and prints the tree that it shows", async () => {
+  test("has a program that prints the tree that it shows", async () => {
     const [, program = ""] = /```ts\n([\s\S]*?)```\n/.exec(PAGE) ?? [];
     const entry = join(ROOT, "src/formation/index.ts");
     const runnable = program.replace("mur-roost/formation", entry).replace("/srv/registry", registry().path);

@@ -74,7 +74,7 @@ function worst(graph: Graph, { maxConcurrent, maxDepth }: Limits, capsule = 0): 
 const NO_LIMITS: Limits = { maxDepth: 0, maxConcurrent: 0, maxLiveCapsules: 4294967295 };
 
 describe("the figures of a formation, compared with the plain way to count", () => {
-  test("sets of capsules that lead to one another", () => {
+  test("agree on the sets of capsules that lead to one another", () => {
     fc.assert(
       fc.property(graphs, (graph) => {
         const { componentOf, fromTheBottom } = componentsOf(graph);
@@ -90,7 +90,7 @@ describe("the figures of a formation, compared with the plain way to count", () 
     );
   });
 
-  test("only edges on a cycle are marked, and what is left has none", () => {
+  test("mark only edges on a cycle, and no cycle is left without them", () => {
     fc.assert(
       fc.property(graphs, (graph) => {
         const { edges, tree, rest } = marked(graph);
@@ -106,7 +106,7 @@ describe("the figures of a formation, compared with the plain way to count", () 
     );
   });
 
-  test("the deepest chain", () => {
+  test("agree on the deepest chain", () => {
     fc.assert(
       fc.property(graphs, (graph) => {
         const { edges, rest } = marked(graph);
@@ -123,7 +123,7 @@ describe("the figures of a formation, compared with the plain way to count", () 
     );
   });
 
-  test("how many can live at the worst", () => {
+  test("agree on how many capsules can live at most", () => {
     fc.assert(
       fc.property(
         graphs,
@@ -148,7 +148,7 @@ describe("the figures of a formation, compared with the plain way to count", () 
     );
   });
 
-  test("end at the largest bound, however large the bounds are", () => {
+  test("end at the largest bound, for any bounds", () => {
     const most = 4294967295;
     const circle = { size: 1, starts: [[0]] };
     for (const maxConcurrent of [1, 2, most]) {
@@ -161,7 +161,7 @@ describe("the figures of a formation, compared with the plain way to count", () 
     }
   });
 
-  test("a long search is given up, says so, and falls back on the chain without cycles", () => {
+  test("report that a long search is given up, and fall back on the chain without cycles", () => {
     const knot = Array.from({ length: 20 }, (_, index) => index + 1);
     const chain = Array.from({ length: 40 }, (_, index) => index + 21);
     // The search goes into the knot first, and does not come out of it in time.
@@ -179,7 +179,7 @@ describe("the figures of a formation, compared with the plain way to count", () 
 });
 
 describe("the summary", () => {
-  test("counts pairs, and says which bound refuses the root its every child", async () => {
+  test("counts pairs, and names the bound that refuses every child of the root", async () => {
     using registry = testRegistry();
     await registry.publish("local/root@1.0.0", spawns("local/a", "local/b", "local/c", "c"));
     await registry.publish("local/a@1.0.0");
@@ -202,7 +202,7 @@ describe("the summary", () => {
     expect(said).toEqual(["depth", "concurrency", "machine-ceiling"]);
   });
 
-  test("knows that a chain may go on below the depth bound", async () => {
+  test("says that a chain may continue below the depth bound", async () => {
     using registry = testRegistry();
     const all = ["local/a", "local/b", "local/c"];
     await registry.publish("local/root@1.0.0", spawns("local/a", "local/b", "local/c"));

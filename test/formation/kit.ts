@@ -41,7 +41,7 @@ export interface TestRegistry extends Disposable {
   readonly path: string;
   /** Publishes `local/a@1.0.0`. */
   publish(capsule: string, declared?: Declared): Promise<string>;
-  /** Publishes these bytes as an archive, whatever they are. */
+  /** Publishes these bytes as an archive, valid or not. */
   publishBytes(capsule: string, bytes: Uint8Array): string;
   remove(...names: string[]): void;
   inspect(root: string, more?: Partial<FormationRequest>): Promise<Formation>;

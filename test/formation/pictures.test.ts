@@ -39,7 +39,7 @@ describe("pictures", () => {
     ]);
   });
 
-  test("hold whatever stands in a manifest or a version as plain text", async () => {
+  test("show any text of a manifest or a version as plain text", async () => {
     using registry = testRegistry();
     const evil = 'x"] --> y["<b>&lt;\\N#quot;`\u001b\n\u202e';
     await registry.publish("local/root@1.0.0", spawns(evil, "local/a"));

@@ -6,11 +6,11 @@ import { spawns, testRegistry } from "./kit.ts";
 const published = await Bun.file(FORMATION_SCHEMA_PATH).text();
 
 describe("docs/formation.schema.json", () => {
-  test("is current", () => {
+  test("matches the code", () => {
     expect(published).toBe(formationSchemaText());
   });
 
-  test("takes a formation with every kind of edge and edit, and nothing that is none", async () => {
+  test("accepts a formation with every kind of edge and edit, and nothing else", async () => {
     using registry = testRegistry();
     await registry.publish("local/root@1.0.0", {
       ...spawns("local/root", "local/a", "local/b", "local/c", "c"),

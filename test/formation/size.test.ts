@@ -15,7 +15,7 @@ async function knot(registry: TestRegistry, size: number): Promise<string[]> {
 }
 
 describe("a large registry", () => {
-  test("of 1,000 names that lead round comes to an end", async () => {
+  test("of 1,000 names in a cycle is followed to an end", async () => {
     using registry = testRegistry();
     const names = Array.from({ length: 1000 }, (_, index) => `local/c${index}`);
     // A capsule can start only those that list no more than it does: a circle needs equal lists.
@@ -33,7 +33,7 @@ describe("a large registry", () => {
     expect(summary.live_at_worst.these_manifests).toBe(4294967295);
   });
 
-  test("prints each subtree once: as many lines as there are pairs, and the root", async () => {
+  test("is printed with each subtree once: one line per pair, and one for the root", async () => {
     using registry = testRegistry();
     await knot(registry, 30);
     const formation = await registry.inspect("local/c0@1.0.0", { limits: { maxDepth: 1000 } });
@@ -41,7 +41,7 @@ describe("a large registry", () => {
     expect(treeText(formation)).toHaveLength(901);
   });
 
-  test("of a long chain is followed to its end, and drawn", async () => {
+  test("with a long chain is followed to its end and drawn", async () => {
     using registry = testRegistry();
     const names = Array.from({ length: 150 }, (_, index) => `local/c${index}`);
     for (const [index, name] of names.entries()) {
@@ -57,7 +57,7 @@ describe("a large registry", () => {
   });
 });
 
-test.skipIf(!Bun.which("strace"))("each artifact is opened once, whoever lists it", async () => {
+test.skipIf(!Bun.which("strace"))("each artifact is opened once, even if many list it", async () => {
   using registry = testRegistry();
   using scratch = scratchDirectory();
   const names = await knot(registry, 10);

@@ -5,7 +5,7 @@ import { formationText } from "../../src/formation/index.ts";
 import { parts, spawns, testRegistry, treeText } from "./kit.ts";
 
 describe("the tree", () => {
-  test("names every axis and every entry of a refusal, and what is not there", async () => {
+  test("names every axis and every entry of a refusal, and every missing artifact", async () => {
     using registry = testRegistry();
     const root = await registry.publish("local/orchestrator@1.0.0", {
       network: { allow: ["api.example.com"] },
@@ -44,7 +44,7 @@ describe("the tree", () => {
     ]);
   });
 
-  test("shows every version that is there, in the order of their numbers", async () => {
+  test("shows every existing version, in numeric order", async () => {
     using registry = testRegistry();
     await registry.publish("local/root@1.0.0", spawns("local/a", "local/a"));
     for (const version of ["1.10.0", "1.9.0", "2.0.0-beta"]) await registry.publish(`local/a@${version}`);
@@ -59,7 +59,7 @@ describe("the tree", () => {
     ]);
   });
 
-  test("prints a subtree once, where the way to it is shortest, and marks where a cycle closes", async () => {
+  test("prints a subtree once, on the shortest way to it, and marks where a cycle closes", async () => {
     using registry = testRegistry();
     const all = ["local/root", "local/a", "local/b", "local/c"];
     await registry.publish("local/root@1.0.0", spawns(...all.slice(1, 3), ...all));
@@ -86,7 +86,7 @@ describe("the tree", () => {
     ]);
   });
 
-  test("marks a cycle that closes by way of another branch", async () => {
+  test("marks a cycle that closes through another branch", async () => {
     using registry = testRegistry();
     const pair = spawns("local/a", "local/b");
     await registry.publish("local/root@1.0.0", pair);
@@ -102,7 +102,7 @@ describe("the tree", () => {
     ]);
   });
 
-  test("says where the depth bound ends a branch, and follows to it by the shortest way", async () => {
+  test("says where the depth bound ends a branch, counted on the shortest way", async () => {
     using registry = testRegistry();
     await registry.publish("local/root@1.0.0", spawns("local/a", "local/c", "local/b"));
     await registry.publish("local/a@1.0.0", spawns("local/b", "local/c"));
@@ -128,7 +128,7 @@ describe("the tree", () => {
     );
   });
 
-  test("goes on after an artifact that the daemon would refuse to read, with its sentence", async () => {
+  test("shows the daemon's sentence for an artifact that it would refuse to read, and continues", async () => {
     using registry = testRegistry();
     await registry.publish("local/root@1.0.0", spawns("local/a", "local/b", "local/c"));
     registry.publishBytes("local/a@1.0.0", Buffer.from("no archive"));
@@ -144,7 +144,7 @@ describe("the tree", () => {
     expect(last).toBe("└── local/c@1.0.0    granted");
   });
 
-  test("judges what the platform would be given", async () => {
+  test("judges the artifact that the platform would get", async () => {
     using registry = testRegistry();
     await registry.publish("local/root@1.0.0", spawns("local/a", "local/b"));
     const onlyFor = async (capsule: string, platform: string) => {
@@ -181,7 +181,7 @@ describe("the tree", () => {
     ]);
   });
 
-  test("lets no text of a manifest move the cursor or end a line, with and without colour", async () => {
+  test("escapes text of a manifest that moves the cursor or ends a line, with and without colour", async () => {
     using registry = testRegistry();
     const evil = "\u001b[31mx\u0007\n\u202e";
     await registry.publish("local/root@1.0.0", spawns(evil, "local/a"));

@@ -1,6 +1,6 @@
 import type { Caller } from "../kit/host.ts";
 
-/** Asks for the daemon's health again and again until the work is done; `others` is how often it was answered before. */
+/** Asks for the daemon's health until the work is done; `others` is how often it was answered before. */
 export async function besides<Result>(
   caller: Caller,
   work: Promise<Result>,
@@ -20,6 +20,6 @@ export async function besides<Result>(
 
 /**
  * More than this is an answer that came in the middle of the work: one may have been given before it was taken, and one
- * that comes right behind the work's own may be seen first.
+ * that comes right after the work's own may be seen first.
  */
 export const AROUND = 2;

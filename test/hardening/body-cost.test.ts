@@ -29,7 +29,7 @@ function expectTooLarge(answer: RawAnswer | undefined): void {
   expect(JSON.parse(answer?.body ?? "")).toEqual({ error: expect.stringContaining("65536 bytes") });
 }
 
-test("a body of exactly 64 KiB is read, one byte more is 413; declared and chunked", async () => {
+test("a body of exactly 64 KiB is read, and one byte more gets 413, declared or chunked", async () => {
   for (const path of BODIED) {
     const fits = bodyOf(LIMIT);
     const over = bodyOf(LIMIT + 1);
@@ -43,7 +43,7 @@ test("a body of exactly 64 KiB is read, one byte more is 413; declared and chunk
   }
 });
 
-test("a body that is declared too large is refused before any of it came", async () => {
+test("a body that is declared too large is refused before any of it arrives", async () => {
   for (const path of BODIED) {
     for (const length of [LIMIT + 1, 2 ** 31, 2 ** 32 + 1, Number.MAX_SAFE_INTEGER]) {
       expectTooLarge(await exchangeRaw(daemon().port, post(path, ["Content-Length", String(length)])));
@@ -51,7 +51,7 @@ test("a body that is declared too large is refused before any of it came", async
   }
 });
 
-test("a chunked body without an end is refused at the limit", async () => {
+test("an endless chunked body is refused at the limit", async () => {
   for (const path of BODIED) {
     const connection = await connectRaw(daemon().port);
     connection.send(post(path, CHUNKED));
@@ -81,7 +81,7 @@ test("a client that writes all of its large body before it reads still gets the 
   expect(answers).toEqual(answers.map(() => '{"error":"the body is larger than 65536 bytes"}'));
 });
 
-test("a body that ends before its length is no request, and nobody is kept", async () => {
+test("a body shorter than its declared length is not a request, and keeps nobody waiting", async () => {
   for (const path of BODIED) {
     for (const [header, part] of [
       [["Content-Length", "100"], '{"outcome":"complete"}'],
@@ -111,7 +111,7 @@ test("a body longer than its length is cut there", async () => {
   connection.close();
 });
 
-test("chunk sizes that lie are no bodies", async () => {
+test("a body with wrong chunk sizes is refused", async () => {
   for (const broken of [
     "zz\r\n{}\r\n0\r\n\r\n",
     "-2\r\n{}\r\n",
@@ -123,7 +123,7 @@ test("chunk sizes that lie are no bodies", async () => {
   }
 });
 
-test("bodies that are no JSON object in UTF-8 are 400 with one sentence", async () => {
+test("a body that is not a JSON object in UTF-8 gets 400 with one sentence", async () => {
   const bodies = [
     "",
     " ",
@@ -157,7 +157,7 @@ test("bodies that are no JSON object in UTF-8 are 400 with one sentence", async 
   }
 });
 
-test("heads that are too large are refused bare, and the daemon goes on", async () => {
+test("a head that is too large is refused without a body, and the daemon keeps running", async () => {
   const large = "y".repeat(20_000);
   const heads = [
     requestBytes({ path: `/${large}` }),

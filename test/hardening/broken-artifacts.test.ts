@@ -50,7 +50,7 @@ const LARGE = /larger than 256 KiB/;
 const ARCHIVES: Readonly<Record<string, readonly [Uint8Array, RegExp | typeof GRANTED]>> = {
   "a deflated entry": [sound, GRANTED],
   "a stored entry": [zip({ method: STORED }), GRANTED],
-  "other entries beside it": [
+  "other entries next to it": [
     zipBytes([{ name: "a", content: "x" }, entry(), { name: "z/murmur.yaml", content: "y" }]),
     GRANTED,
   ],
@@ -97,20 +97,20 @@ const ARCHIVES: Readonly<Record<string, readonly [Uint8Array, RegExp | typeof GR
   "a stored size that differs": [zip({ method: STORED, uncompressedSize: GOOD.length + 1 }), SIZE],
   "a packed size over the end": [zip({ compressedSize: 100_000 }), /overlaps/],
   "a packed size of 0": [zip({ compressedSize: 0 }), SIZE],
-  "packed bytes that are none": [zip({ packed: Buffer.from("no deflate stream") }), SIZE],
+  "packed bytes that cannot be unpacked": [zip({ packed: Buffer.from("no deflate stream") }), SIZE],
   "an offset into nowhere": [zip({ offset: 0xfffffff0 }), /./],
   "an offset into itself": [zip({ offset: 5 }), /./],
   "entries that overlap": [zipBytes([entry(), { name: "x", content: "y", offset: 3 }]), /overlaps/],
   "too many entries announced": [zip({}, { entries: 2 }), LIES],
   "too few entries announced": [zipBytes([entry(), { name: "x" }], { entries: 1 }), LIES],
   "a directory that starts too early": [zip({}, { offset: 0 }), LIES],
-  "a directory that starts behind the end": [zip({}, { offset: 0x7fffffff }), LIES],
+  "a directory that starts after the end": [zip({}, { offset: 0x7fffffff }), LIES],
   "a directory that is too long": [zip({}, { size: 0x7fffffff }), LIES],
   "a directory that is too short": [zip({}, { size: 10 }), LIES],
   "a gap after the directory": [zip({}, { gap: Buffer.alloc(10) }), LIES],
   "bytes before the archive": [zip({}, { prefix: Buffer.from("#!/bin/sh\n") }), GRANTED],
   "a comment that is longer than said": [Buffer.concat([sound, Buffer.from("trailing")]), NO_ZIP],
-  "a second archive behind it": [Buffer.concat([sound, zip({ content: otherManifest })]), /./],
+  "a second archive after it": [Buffer.concat([sound, zip({ content: otherManifest })]), /./],
   "zip64 placeholders without a zip64 record": [
     zip({}, { offset: 0xffffffff, size: 0xffffffff, entries: 0xffff }),
     LIES,
@@ -226,7 +226,7 @@ for (const [name, [manifest, wanted]] of Object.entries(MANIFESTS)) {
   });
 }
 
-test("after all of them the daemon grants what is sound", async () => {
+test("after all of them the daemon still grants a sound artifact", async () => {
   expect(await verdict(sound)).toBe(GRANTED);
   expect(daemon().stderr()).not.toContain("internal-error");
   expect(daemon().stderr()).not.toContain("SECRET_KEY");

@@ -1,4 +1,4 @@
-/** Who may talk to the daemon: no web page, under whatever name it reached the port. */
+/** Who may talk to the daemon: no web page may, under any host name. */
 
 import { expect, test } from "bun:test";
 import { sharedDaemon } from "../kit/family.ts";
@@ -84,7 +84,7 @@ function expectForeign(answer: RawAnswer | undefined, about: RegExp): void {
   if (answer) expectNoCors(answer);
 }
 
-test("a Host that is not a loopback name is refused on every endpoint, however it is spelled", async () => {
+test("a Host that is not a loopback name is refused on every endpoint, in any spelling", async () => {
   for (const [method, path] of ENDPOINTS) {
     for (const host of FOREIGN_HOSTS) {
       expectForeign(await exchangeRaw(daemon().port, requestBytes({ method, path, host })), /Host/);
@@ -101,7 +101,7 @@ test("Origin, and a Sec-Fetch-Site other than none, are refused on every endpoin
   }
 });
 
-test("two Host headers are refused, in either order and also where both are good", async () => {
+test("two Host headers are refused, in either order and even if both are valid", async () => {
   for (const [first, second] of [
     ["127.0.0.1", "evil.example"],
     ["evil.example", "127.0.0.1"],
@@ -135,7 +135,7 @@ test("the loopback names are answered, with and without a port, in either case",
   expect((await exchangeRaw(port, typed))?.status).toBe(200);
 });
 
-test("the refusal comes before the body: none of it was sent yet", async () => {
+test("the caller is refused before it has sent its body", async () => {
   for (const path of ["/spawn", "/register", "/deregister", "/health", "/nowhere"]) {
     for (const framing of [
       ["Content-Length", "20"],
@@ -151,7 +151,7 @@ test("the refusal comes before the body: none of it was sent yet", async () => {
   }
 });
 
-test("what a web page can send without asking changes nothing", async () => {
+test("a request that a web page can send without a preflight changes nothing", async () => {
   const body = JSON.stringify({ session_id: "ses_from_a_page", name: "local/parent", version: VERSION });
   const headers = [
     ["Content-Type", "text/plain"],
@@ -162,7 +162,7 @@ test("what a web page can send without asking changes nothing", async () => {
   expect((await daemon().caller.status("ses_from_a_page")).status).toBe(404);
 });
 
-test("a preflight is given nothing", async () => {
+test("a preflight is not allowed anything", async () => {
   const headers = [
     ["Origin", "https://evil.example"],
     ["Access-Control-Request-Method", "POST"],
@@ -176,7 +176,7 @@ test("a preflight is given nothing", async () => {
   }
 });
 
-test("no connection is made into another protocol", async () => {
+test("no connection is upgraded to another protocol", async () => {
   const headers = [
     ["Connection", "Upgrade"],
     ["Upgrade", "websocket"],
@@ -189,7 +189,7 @@ test("no connection is made into another protocol", async () => {
   expect([400, 404]).toContain(connect?.status ?? 0);
 });
 
-test("a method that HTTP has and the API has not is not found; one that the parser does not know ends the connection", async () => {
+test("an HTTP method that the API lacks is not found, and an unknown method ends the connection", async () => {
   for (const method of ["PURGE", "PROPFIND", "QUERY", "TRACE"]) {
     const answer = await exchangeRaw(daemon().port, requestBytes({ method, path: "/health" }));
     expect([method, answer?.status, answer?.body]).toEqual([method, 404, '{"error":"not found"}']);

@@ -55,7 +55,7 @@ test.skipIf(process.platform !== "linux")(
         const { json } = await daemon.caller.spawn(credential, "local/child");
         old.push({ credential, approval: String(json.approval) });
         expect((await daemon.caller.status("ses_root")).json.live_capsules).toBe(4);
-        // A load, and its end in the middle of it: after so many answers as the round says.
+        // The daemon ends in the middle of a load, after the round's number of answers.
         let answered = 0;
         const enough = Promise.withResolvers<void>();
         const load = Array.from({ length: 8 }, async () => {

@@ -1,4 +1,4 @@
-/** What the operator is told, and that neither a request nor a bad stderr can turn it against the daemon. */
+/** What the log tells the operator. Neither a request nor a bad stderr can use it against the daemon. */
 
 import { expect, test } from "bun:test";
 import { manifestOf, sharedFamily } from "../kit/family.ts";
@@ -8,7 +8,7 @@ import { until } from "../kit/until.ts";
 
 const host = sharedFamily();
 
-/** The lines of decisions, once `wanted` stands among them. */
+/** The lines of decisions, once they contain `wanted`. */
 async function linesOf(daemon: Daemon, wanted: string): Promise<string[]> {
   await until(`a line with ${wanted}`, () => daemon.stderr().includes(wanted));
   return daemon
@@ -69,7 +69,7 @@ test("each decision is one line with its fields, and an envelope's line names ev
   }
 });
 
-test("no text of a request or a manifest forges a line, or reaches the terminal as it is", async () => {
+test("no text of a request or a manifest forges a line or reaches the terminal unescaped", async () => {
   const forged =
     "x\n2026-01-01T00:00:00.000Z info event=register session=ses_forged\r\u001b[2J\u009b31m\u202e\u2028";
   // As a manifest may hold it: escaped in its text.
@@ -123,7 +123,7 @@ test("no text of a request or a manifest forges a line, or reaches the terminal 
   }
 });
 
-test("refusals of those without a token are counted beyond a number a second, and no grant is left out", async () => {
+test("above a number per second, refusals without a token are only counted, and every grant is logged", async () => {
   const daemon = await host().start();
   try {
     const refusals = 3000;

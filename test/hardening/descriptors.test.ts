@@ -1,4 +1,4 @@
-/** Out of file descriptors: the daemon goes on with what it has, and recovers. */
+/** Without free file descriptors the daemon keeps working with the ones it has, and recovers. */
 
 import { expect, test } from "bun:test";
 import { createFamily, manifestOf } from "../kit/family.ts";
@@ -8,7 +8,7 @@ import { until } from "../kit/until.ts";
 
 const HEALTH = requestBytes({ path: "/health" });
 
-test("with every descriptor in use it answers who is connected, and then everybody again", async () => {
+test("with every descriptor in use it answers connected clients, and everybody once descriptors are free", async () => {
   await using host = await createFamily();
   const daemon = await host.start([], { prefix: ["sh", "-c", 'ulimit -n 64 && exec "$0" "$@"'] });
   const crowd: RawConnection[] = [];
@@ -45,7 +45,7 @@ test("with every descriptor in use it answers who is connected, and then everybo
   }
 });
 
-test("with none to three descriptors free, artifacts that were never read are read, several at once", async () => {
+test("with zero to three descriptors free, new artifacts are read, several at once", async () => {
   await using host = await createFamily();
   const names = Array.from({ length: 16 }, (_, index) => `local/child-${index}`);
   await host.publishManifest(
@@ -83,7 +83,7 @@ test("with none to three descriptors free, artifacts that were never read are re
   }
 });
 
-/** Connects until a connection is accepted by nobody. */
+/** Opens connections until one is not accepted. */
 async function fill(port: number, crowd: RawConnection[]): Promise<void> {
   for (let answered = true; answered; ) {
     const connection = await connectRaw(port);

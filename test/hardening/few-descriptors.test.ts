@@ -1,4 +1,4 @@
-/** With a handful of descriptors left, whatever is asked, the daemon answers those that it has and goes on. */
+/** With a handful of descriptors left, the daemon answers its open connections, for any request, and keeps running. */
 
 import { expect, test } from "bun:test";
 import { manifestOf, sharedFamily } from "../kit/family.ts";

@@ -90,12 +90,12 @@ const mutatedToken = (token: string) =>
         default: {
           const bytes = Buffer.from(token, "latin1");
           bytes[at] = (bytes[at] ?? 0) ^ flip;
-          // What ends a line ends the header: the rest would be a header of its own.
+          // A line break ends the header, and the rest would be another header.
           return bytes.toString("latin1").replace(/[\r\n\0]/g, "\xff");
         }
       }
     })
-    // White space around a header's value is none of the value.
+    // White space around a header's value is not part of the value.
     .map((mutated) => (mutated.trim() === token ? `${mutated}x` : mutated));
 
 function wireOf(tokens: readonly string[]): fc.Arbitrary<Wire> {

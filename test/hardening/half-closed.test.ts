@@ -34,7 +34,7 @@ interface Post {
 const bytesOf = ({ path, body, headers = [] }: Post): string =>
   requestBytes({ method: "POST", path, headers, body: JSON.stringify(body) });
 
-/** Sends it with the end of the stream right behind, so that the daemon finds both at once. */
+/** Sends it together with the end of the stream, so that the daemon sees both at once. */
 async function halfClosed(bytes: string): Promise<RawAnswer[]> {
   const connection = await connectRaw(daemon().port);
   try {
@@ -67,7 +67,7 @@ async function liveChildren(): Promise<number> {
   return Number((await caller().status("ses_root")).json.live_children);
 }
 
-test("a client that has closed its sending side is answered, whatever it asked", async () => {
+test("a client that has closed its sending side gets an answer to any request", async () => {
   const approval = String((await caller().spawn(credential, "local/child")).json.approval);
   const leaving = await caller().credential("ses_leaving", "local/parent");
   const posts: readonly (readonly [Post, number])[] = [
@@ -99,7 +99,7 @@ test("a client that has closed its sending side is answered, whatever it asked",
   expect((await caller().status("ses_leaving")).json.status).toBe("complete");
 });
 
-test("of requests sent ahead by such a client, exactly those are done that were answered", async () => {
+test("of the requests that such a client sent ahead, exactly the answered ones take effect", async () => {
   const before = await liveChildren();
   const answers = await halfClosed(bytesOf(spawnPost("local/child")).repeat(3));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -134,7 +134,7 @@ test("a caller that left while its artifact was read takes no slot", async () =>
   expect(await liveChildren()).toBe(before);
 });
 
-test("a caller that left while its artifact was read is not registered, and its approval is not spent", async () => {
+test("a caller that left while its artifact was read is not registered and keeps its approval", async () => {
   publishLarge();
   const granted = await caller().spawn(credential, "local/child");
   const approval = String(granted.json.approval);

@@ -1,4 +1,4 @@
-/** Artifacts that are a lot of work: others are answered before that is done, and what was found is remembered. */
+/** Artifacts that need much work: others are answered before it is done, and the result is remembered. */
 
 import { beforeAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
@@ -75,7 +75,7 @@ for (const [what, { archive, told, atOnce }] of Object.entries(HEAVY)) {
     const { caller } = daemon();
     const bytes = archive();
     const judge = () => caller.spawn(credential, "local/child");
-    // Again from the start where a busy machine let nobody else ask in time.
+    // Starts again if a busy machine let no other client ask in time.
     await until("others are answered", async () => {
       host().publishBytes("local/child", bytes);
       const { result, others } = await besides(caller, judge());

@@ -73,7 +73,7 @@ for (const [framing, { header, body }] of Object.entries(FRAMINGS)) {
 const pathOf = (index: number) => (index % 3 === 0 ? "/health" : `/status/${index}`);
 const bodyOf = (index: number) => (index % 3 === 0 ? "{}" : '{"error":"session not found"}');
 
-test("of requests sent ahead a few are answered in their order, and the last says that it is the last", async () => {
+test("a few of the requests sent ahead are answered in order, and the last answer closes the connection", async () => {
   const connection = await connectRaw(daemon().port);
   connection.send(Array.from({ length: 200 }, (_, index) => requestBytes({ path: pathOf(index) })).join(""));
   const answers: RawAnswer[] = [];
@@ -86,7 +86,7 @@ test("of requests sent ahead a few are answered in their order, and the last say
   connection.close();
 });
 
-test("requests that wait for their answers are answered for as long as they come", async () => {
+test("requests that each wait for the previous answer are always answered", async () => {
   const connection = await connectRaw(daemon().port);
   for (let index = 0; index < 300; index++) {
     connection.send(requestBytes({ path: pathOf(index) }));
@@ -96,7 +96,7 @@ test("requests that wait for their answers are answered for as long as they come
   connection.close();
 });
 
-test("many connections that wait for their answers are never taken for one that does not", async () => {
+test("many connections that wait for their answers are never mistaken for one that sends ahead", async () => {
   const answers = await Promise.all(
     Array.from({ length: 32 }, async () => {
       const connection = await connectRaw(daemon().port);

@@ -1,4 +1,4 @@
-/** Hosts that forbid or ration what a daemon takes for granted: it goes on without, or says in one line why it does not start. */
+/** On hosts that forbid or limit what it needs, the daemon runs without it or says why it does not start. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
@@ -60,7 +60,7 @@ for (const [what, prefix, skip] of [
   ["with 2 GB of address space", ["sh", "-c", 'ulimit -v 2000000 && exec "$0" "$@"'], !onLinux],
 ] as const) {
   test.skipIf(skip)(
-    `on a host ${what} it names that in a line, with one warning for each thing that it goes on without, and decides as ever`,
+    `on a host ${what} it warns about that and about each missing protection, and decides as usual`,
     async () => {
       const running = join(host().home, ".murmur", "running");
       mkdirSync(running, { recursive: true });
@@ -122,7 +122,7 @@ describe.skipIf(!onLinux || !isRoot)(
     });
     afterAll(() => stranger.remove());
 
-    test("that is too low it says so in one line, and does not start", async () => {
+    test("that is too low, it says so in one line and does not start", async () => {
       for (const limit of [needed - 4, needed - 1]) {
         const ended = Bun.spawnSync([...limited(limit), stranger.binary, "--port", "0"], {
           env: { HOME: host().home, PATH: process.env.PATH ?? "" },
@@ -137,7 +137,7 @@ describe.skipIf(!onLinux || !isRoot)(
       }
     });
 
-    test("that is just enough it answers everybody, from the first artifact on", async () => {
+    test("that is just enough, it answers everybody from the first artifact on", async () => {
       const daemon = await host().start([], { prefix: limited(needed), binary: stranger.binary });
       try {
         for (let round = 0; round < 50; round++) {

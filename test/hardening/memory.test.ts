@@ -1,4 +1,4 @@
-/** Who may look into the daemon: nobody of its own user, once it is itself, and nobody from its first moment on where the host helps. */
+/** No process of the same user can read the daemon's memory once it runs, or even earlier if the host helps. */
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ const onLinux = process.platform === "linux";
 describe.skipIf(!onLinux)("another process of the same ordinary user", () => {
   let user: OrdinaryUser;
   let daemon: DaemonProcess;
-  /** A process that nobody closed: what is refused for the daemon must be open here. */
+  /** An unprotected process: everything that is refused for the daemon must be open here. */
   let open: Bun.Subprocess;
 
   beforeAll(async () => {
@@ -49,7 +49,7 @@ describe.skipIf(!onLinux)("another process of the same ordinary user", () => {
     expect(await user.run(`readlink /proc/${daemon.pid}/cwd`)).not.toBe(0);
   });
 
-  test("finds no core dump, and no room for one", async () => {
+  test("finds no core dump, and none can be written", async () => {
     const limits = readFileSync(`/proc/${daemon.pid}/limits`, "utf8");
     expect(limits).toMatch(/^Max core file size +0 +0 /m);
     const crashing = await startDaemonProcess({
@@ -106,7 +106,7 @@ describe.skipIf(!onLinux || process.getuid?.() !== 0)(
       }
     }
 
-    test("cannot open the memory of an executable that it may run and not read", async () => {
+    test("cannot open the memory of an executable that it may run but not read", async () => {
       expect(await attack(0o711)).toBe(0);
     });
 

@@ -1,4 +1,4 @@
-/** The compiled daemon where its stderr cannot tell its port: on one that is leased. */
+/** The compiled daemon on a leased port, for tests in which its stderr cannot report the port. */
 
 import { compiledBinary } from "../kit/binary.ts";
 import { Caller, type Host } from "../kit/host.ts";
@@ -14,14 +14,14 @@ export interface MuteOptions {
   readonly prefix?: readonly string[];
   readonly binary?: string | undefined;
   readonly args?: readonly string[];
-  /** In a group of its own, with what it starts. */
+  /** In its own process group, with its children. */
   readonly detached?: boolean;
 }
 
 /**
  * Starts it with this stderr, and waits until it answers; `local/parent` may register without an approval.
  *
- * @returns what ends with `SIGKILL`, where it has not ended before
+ * @returns a handle that kills the daemon with `SIGKILL` if it is still running
  */
 export async function startMute(
   host: Host,

@@ -1,4 +1,4 @@
-/** A process that may not make memory executable that it has written: the engine then compiles nothing, and calls no C. */
+/** A process that may not execute memory that it has written, so the engine compiles nothing and calls no C. */
 
 const PR_SET_MDWE = 65;
 

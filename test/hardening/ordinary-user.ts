@@ -1,4 +1,4 @@
-/** Programs run by an ordinary user, whoever runs the tests: root may look at everything, which would prove nothing. */
+/** Programs run as an ordinary user, even if root runs the tests, because root can read everything. */
 
 import { chmodSync, copyFileSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

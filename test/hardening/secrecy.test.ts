@@ -11,7 +11,7 @@ import { until } from "../kit/until.ts";
 
 const onLinux = process.platform === "linux";
 
-/** A daemon that was asked everything, and every token that it minted meanwhile. */
+/** A daemon that has answered every kind of request, and every token that it issued. */
 async function playFormation(daemon: Daemon): Promise<readonly string[]> {
   const tokens: string[] = [];
   const root = await daemon.caller.credential("ses_root", "local/parent");
@@ -76,7 +76,7 @@ function snapshot(directory: string): Record<string, string> {
 
 describe("tokens and keys", () => {
   for (const end of ["SIGTERM", "SIGABRT"] as const) {
-    test(`stand in no log, no argument and no file, to the end by ${end}`, async () => {
+    test(`appear in no log, argument or file until it ends by ${end}`, async () => {
       await using host = await createFamily();
       mkdirSync(join(host.home, ".murmur", "running"));
       const before = snapshot(host.home);

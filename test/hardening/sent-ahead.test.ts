@@ -1,4 +1,4 @@
-/** Clients that send request after request without waiting: each is let go after a few, and others are answered. */
+/** Clients that send requests without waiting are disconnected after a few, and others are answered. */
 
 import { expect, test } from "bun:test";
 import { sharedDaemon } from "../kit/family.ts";
@@ -11,7 +11,7 @@ const AHEAD = requestBytes({ path: "/health" }).repeat(2000);
 /** What one connection may be answered before it is noticed. */
 const ANSWERED = 16;
 
-test("a hundred of them are let go, and somebody who waits is answered meanwhile", async () => {
+test("a hundred of them are disconnected, and another client is answered meanwhile", async () => {
   const credential = await daemon().caller.credential("ses_root", "local/parent");
   const floods = await Promise.all(Array.from({ length: CONNECTIONS }, () => connectRaw(daemon().port)));
   try {

@@ -1,4 +1,4 @@
-/** Clients that dawdle cost others nothing, and are let go after about ten seconds. */
+/** Slow clients do not delay others, and are disconnected after about ten seconds. */
 
 import { expect, test } from "bun:test";
 import { sharedDaemon } from "../kit/family.ts";
@@ -12,11 +12,11 @@ const post = (path: string, header: readonly [string, string]) =>
 const LENGTH = ["Content-Length", "3000"] as const;
 const CHUNKED = ["Transfer-Encoding", "chunked"] as const;
 
-/** What a client sends, and then, bit by bit, until it is let go. */
+/** What a client sends first, and then bit by bit until it is disconnected. */
 interface Dawdler {
   readonly first: string;
   readonly more?: string;
-  /** What it is told before the end, where it is told anything. */
+  /** The answer it gets before the connection ends, if any. */
   readonly status?: number;
   readonly reads?: false;
 }
@@ -55,7 +55,7 @@ const DAWDLERS: Readonly<Record<string, Dawdler>> = {
 
 const KINDS = Object.entries(DAWDLERS);
 
-test("with 500 of them connected others are answered, and all of them are let go", async () => {
+test("with 500 of them connected, others are answered and the 500 are disconnected", async () => {
   const credential = await caller().credential("ses_root", "local/parent");
   const clients = await Promise.all(
     Array.from({ length: 500 }, async (_, index) => {
@@ -78,7 +78,7 @@ test("with 500 of them connected others are answered, and all of them are let go
     const reading = clients.filter(({ dawdler }) => dawdler.reads !== false);
     const ends = await Promise.all(reading.map(async (client) => [client, await letGo(client)] as const));
     for (const [{ name, dawdler }, end] of ends) expect([name, end]).toEqual([name, dawdler.status]);
-    // Hung until everybody else was let go; what they then find is that most of their answers were given up.
+    // These hang until all other clients are disconnected, and then find that most of their answers were dropped.
     for (const { dawdler, connection } of clients) {
       if (dawdler.reads !== false) continue;
       connection.resumeReading();

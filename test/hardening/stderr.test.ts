@@ -1,4 +1,4 @@
-/** Whatever stands behind stderr, the daemon answers, loses no line without saying so, and ends when it is told to. */
+/** With any kind of stderr, the daemon answers, reports every lost line, and ends when it is told to. */
 
 import { describe, expect, test } from "bun:test";
 import { chmodSync, closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
@@ -40,7 +40,7 @@ const IN_BACKGROUND = 'set -m; stty tostop; "$0" "$@" & trap "kill -TERM $!" TER
 const CASES: readonly Case[] = [
   { what: "a terminal that nobody reads", open: unreadTerminal },
   {
-    what: "a terminal that stops those who write from the background",
+    what: "a terminal that stops background writers",
     open: unreadTerminal,
     prefix: () => ["sh", "-c", 'exec setsid --ctty sh -c "$0" "$@" <&2', IN_BACKGROUND],
     skip: process.platform !== "linux",
@@ -85,7 +85,7 @@ describe("with stderr on", () => {
         return said.includes(`${ids.at(-1)} `) && said.endsWith("\n");
       });
       expect(registeredIn(said).sort()).toEqual(ids.sort());
-      // Full again, and nobody reads until after its end.
+      // Full again, and nothing reads until the daemon has ended.
       await registerMany(daemon, "late", REGISTRATIONS);
       await end(daemon);
       for (const line of stream.take().trimEnd().split("\n").slice(0, -1)) expect(line).toMatch(/ free=\d+$/);
@@ -113,7 +113,7 @@ function registeredIn(said: string): string[] {
 const WHOLE =
   /^(mur-roost: \S.*|\d{4}-\S+Z info event=register .* free=\d+|\d{4}-\S+Z warn event=log-lines-dropped count=\d+)$/;
 
-test("what a reader that is too slow makes it drop is counted, and every other line is whole", async () => {
+test("lines dropped for a slow reader are counted, and every other line is whole", async () => {
   using pipe = fullPipe();
   await using daemon = await startMute(host(), pipe.fd);
   // More than it holds.
@@ -137,7 +137,7 @@ async function end({ process }: MuteDaemon): Promise<void> {
   expect(await process.exited).toBe(0);
 }
 
-/** A file system of that size, or nothing where this host lets nobody mount one. */
+/** A file system of that size, or nothing if this host forbids mounting one. */
 function smallDisk(kibibytes: number) {
   const path = mkdtempSync(join(tmpdir(), "mur-roost-disk-"));
   const mount = (options: string) =>
@@ -158,7 +158,7 @@ const canMount = (() => {
 })();
 
 test.skipIf(!canMount)(
-  "a disk that fills up tears no line: what is held is written once there is room (skipped where nothing can be mounted)",
+  "a full disk cuts no line, and waiting lines are written once there is room (skipped if nothing can be mounted)",
   async () => {
     using disk = smallDisk(32);
     if (!disk) throw new Error("nothing could be mounted");
@@ -204,7 +204,7 @@ function isGroupThere(group: number): boolean {
   }
 }
 
-test("a fault of the start that cannot be written does not keep it from ending", async () => {
+test("it exits even if the message about a failed start cannot be written", async () => {
   using pipe = fullPipe();
   const ended = Bun.spawn([compiledBinary(), "--nope"], { env: {}, stdio: ["ignore", "ignore", pipe.fd] });
   expect(await ended.exited).toBe(1);

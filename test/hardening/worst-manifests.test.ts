@@ -11,12 +11,12 @@ const host = sharedFamily();
 const daemon = shared(() => host().start());
 const random = seeded(20_261_130);
 
-test("while they are judged others are answered many times over, and the verdict is right", async () => {
+test("while they are judged, others are answered many times, and the verdict is right", async () => {
   const { caller } = daemon();
   let sessions = 0;
   for (let round = 0; round < 2; round++) {
     const { what, parent, child } = worstCase(random);
-    // Again from the start where a busy machine let nobody else ask in time.
+    // Starts again if a busy machine let no other client ask in time.
     await until("others are answered many times over", async () => {
       await host().publishManifest("local/parent", parent.replaceAll("local/subject", "local/child"));
       await host().publishManifest("local/child", child);

@@ -106,7 +106,7 @@ with zipfile.ZipFile("../out.zip", "a") as z: z.write("murmur.yaml")`),
 
 export const ARCHIVERS = Object.keys(COMMANDS);
 
-/** The archive that an archiver makes of the sample, below an empty folder; `undefined` where it is not installed. */
+/** The archive that an archiver makes of the sample, below an empty folder; `undefined` if it is not installed. */
 export function archiveBy(archiver: string, scratch: string): Buffer | undefined {
   const command = COMMANDS[archiver];
   if (!command) throw new Error(`no archiver: ${archiver}`);

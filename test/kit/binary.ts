@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../scripts/compile.ts";
 
-/** @throws {Error} where it has not been built */
+/** @throws {Error} if it has not been built */
 export function compiledBinary(): string {
   const path = join(ROOT, "dist/mur-roost");
   if (!existsSync(path))

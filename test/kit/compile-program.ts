@@ -2,7 +2,7 @@
 
 import { dirname } from "node:path";
 
-/** A program of its own, which reads no `.env` and no `bunfig.toml` of the folder that it is started in. */
+/** A standalone program that reads no `.env` and no `bunfig.toml` of the folder that it is started in. */
 export async function compile(source: string, outfile: string): Promise<void> {
   const autoloads = ["--no-compile-autoload-dotenv", "--no-compile-autoload-bunfig"];
   const build = Bun.spawn(

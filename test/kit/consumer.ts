@@ -72,7 +72,7 @@ function closureOf(manifestPath: string, found = new Set<string>()): Set<string>
   return found;
 }
 
-/** Runs a command to its end; what it says is the error where it fails. */
+/** Runs a command to its end. If it fails, its output is the error. */
 export async function run(
   command: readonly string[],
   cwd: string,

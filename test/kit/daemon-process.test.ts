@@ -39,7 +39,7 @@ test.each([
   expect(isThere(pid)).toBe(false);
 });
 
-test("a start that is given up leaves no process, though the program ignores SIGTERM", async () => {
+test("a start that times out leaves no process, even if the program ignores SIGTERM", async () => {
   using home = scratchDirectory();
   const controller = new AbortController();
   const failed = failedStart(home.path, "trap '' TERM; exec sleep 1000", controller.signal);

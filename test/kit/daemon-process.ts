@@ -15,7 +15,7 @@ export interface DaemonProcess {
 }
 
 export interface DaemonOptions {
-  /** The executable, with leading arguments where it is an interpreter. */
+  /** The executable, with leading arguments if it is an interpreter. */
   readonly command: readonly string[];
   readonly args: readonly string[];
   /** The daemon's HOME, where it looks for running capsules. */
@@ -28,7 +28,7 @@ export interface DaemonOptions {
 }
 
 /**
- * @throws Error with the daemon's own words where it ends before it listens; by then its process is gone
+ * @throws Error with the daemon's own message if it ends before it listens; its process is gone by then
  */
 export async function startDaemonProcess(options: DaemonOptions): Promise<DaemonProcess> {
   const child = Bun.spawn([...options.command, ...options.args], {
@@ -50,7 +50,7 @@ export async function startDaemonProcess(options: DaemonOptions): Promise<Daemon
       rest = lines.pop() ?? "";
       for (const line of lines) {
         options.onLine?.(line);
-        // The last of the start-up lines: whoever waits has seen them all.
+        // The last of the start-up lines, so all of them have been seen.
         if (line.includes("machine ceiling"))
           port.resolve(Number(/listening on 127\.0\.0\.1:(\d+)/.exec(written)?.[1]));
       }

@@ -1,4 +1,4 @@
-/** A host with a family: `local/parent` may be started by anybody, may spawn `local/child`, and holds what that holds. */
+/** A host with a family: anybody may start `local/parent`, which may spawn `local/child` and holds all its grants. */
 
 import { createHost, type Daemon, type Host, type StartOptions, VERSION } from "./host.ts";
 import { shared } from "./shared.ts";
@@ -18,7 +18,7 @@ export function manifestOf(name: string, capabilities: string): string {
   return `name: ${name}\nversion: ${VERSION}\ncapabilities:\n  network: {unix_sockets: false}\n${capabilities}`;
 }
 
-/** One such host for all tests of the file that calls this; `more` is what they need besides. */
+/** One such host for all tests of the file that calls this; `more` is what else they need. */
 export function sharedFamily(more?: (host: Host) => unknown): () => Host {
   return shared(async (undo) => {
     const host = undo.use(await createFamily());

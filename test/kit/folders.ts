@@ -13,7 +13,7 @@ export interface TestFolder {
   readonly path: string;
   /** A path inside. */
   readonly at: (...names: string[]) => string;
-  /** Takes it away, whatever its depth and its modes. */
+  /** Removes it, at any depth and with any modes. */
   readonly remove: () => void;
 }
 
@@ -48,8 +48,8 @@ export function openFiles(): number {
 }
 
 /**
- * Waits until no more than so many are open. What a process, a thread or a stream had open is let go a moment after its
- * end, so that a count right behind it says nothing: a leak is a count that stays.
+ * Waits until at most this many are open. A process, a thread or a stream closes its descriptors a moment after its
+ * end, so a count right after it shows nothing: only a count that stays is a leak.
  */
 export function noMoreFilesThan(before: number): Promise<void> {
   return until(`no more than ${before} descriptors are open`, () => {

@@ -1,4 +1,4 @@
-/** A host of its own for one test: a HOME with a registry, the compiled daemon on a free port, and how it is asked. */
+/** A host for one test: a HOME with a registry, the compiled daemon on a free port, and a caller for its API. */
 
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,9 +15,9 @@ export interface Host extends AsyncDisposable {
   readonly registry: string;
   /** Publishes a capsule; `body` follows `name:` and `version:`. Gives the archive's hash. */
   publish(name: string, body?: string, version?: string): Promise<string>;
-  /** Publishes a capsule whose manifest is this, whatever it says. */
+  /** Publishes a capsule with this manifest, valid or not. */
   publishManifest(name: string, manifest: string): Promise<string>;
-  /** Publishes these bytes as an archive, whatever they are. */
+  /** Publishes these bytes as an archive, valid or not. */
   publishBytes(name: string, archive: Uint8Array): string;
   /** Starts the compiled daemon on this host's registry. */
   start(args?: readonly string[], options?: StartOptions): Promise<Daemon>;
@@ -31,7 +31,7 @@ export interface StartOptions {
   readonly binary?: string;
 }
 
-/** A daemon that listens, and whoever asks it. */
+/** A listening daemon and its callers. */
 export interface Daemon extends DaemonProcess {
   readonly caller: Caller;
 }

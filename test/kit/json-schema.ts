@@ -4,7 +4,7 @@ type Schema = Readonly<Record<string, unknown>>;
 
 const ANNOTATIONS = new Set(["$schema", "description", "examples", "title"]);
 
-/** Why `value` is not what the schema says, each with its place; empty where it is. */
+/** The reasons why `value` does not fit the schema, each with its place; empty if it fits. */
 export function schemaFaults(schema: Schema, value: unknown, at = "$"): string[] {
   const faults: string[] = [];
   for (const [keyword, wanted] of Object.entries(schema)) {

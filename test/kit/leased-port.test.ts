@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { leasePort } from "./leased-port.ts";
 
-test("each of many that are leased at once is another, is free, and lies below what the system hands out", async () => {
+test("ports leased at once are all different, free, and below the range that the system assigns", async () => {
   await using leases = new AsyncDisposableStack();
   const leased = await Promise.all(Array.from({ length: 50 }, leasePort));
   for (const lease of leased) leases.use(lease);
@@ -13,7 +13,7 @@ test("each of many that are leased at once is another, is free, and lies below w
   }
 });
 
-test("nobody answers there", async () => {
+test("nothing listens on a leased port", async () => {
   await using nobody = await leasePort();
   await expect(fetch(nobody.url)).rejects.toThrow();
 });

@@ -1,4 +1,4 @@
-/** A port that nobody else on this machine takes: for a server that cannot say which one it got, or for none at all. */
+/** A port that no other process takes, for a server that cannot report its own port or for a test without a server. */
 
 import { createSocket } from "node:dgram";
 
@@ -7,7 +7,7 @@ const [FIRST, LAST] = [15_000, 32_000];
 
 export interface LeasedPort extends AsyncDisposable {
   readonly port: number;
-  /** `http://127.0.0.1:<port>`, where nobody listens unless whoever leased it does. */
+  /** `http://127.0.0.1:<port>`, where only the lessee may listen. */
   readonly url: string;
 }
 

@@ -10,7 +10,7 @@ export interface Program {
   readonly text: string;
 }
 
-/** Whether a block is a program of its own: it imports what it uses. */
+/** Whether a block is a complete program that imports what it uses. */
 export function isProgram(text: string): boolean {
   return /^import .*"mur-roost\//ms.test(text);
 }

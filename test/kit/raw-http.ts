@@ -39,7 +39,7 @@ export interface RawConnection {
 
 const DEADLINE_MS = 60_000;
 
-/** Connects to a loopback port. Rejects where nobody accepts. */
+/** Connects to a loopback port. Rejects if nothing accepts. */
 export async function connectRaw(port: number): Promise<RawConnection> {
   let received = Buffer.alloc(0);
   let ending: Ending = "open";

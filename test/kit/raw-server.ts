@@ -1,6 +1,6 @@
 import { createServer, type Socket } from "node:net";
 
-/** A TCP server on loopback that keeps everything it was sent and says what it is told to. */
+/** A TCP server on loopback that records everything it receives and sends what the test gives it. */
 export interface RawServer {
   readonly port: number;
   readonly url: string;

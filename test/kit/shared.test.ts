@@ -28,16 +28,16 @@ const TWO = [
   'const two = shared((undo) => { note("two"); undo.defer(() => note("undo-two")); return one().name + "-two"; });',
 ];
 
-test("is made in order before the tests, and undone from the last to the first after them", () => {
+test("is made in order before the tests, and undone in reverse order after them", () => {
   const { status, log } = run([...TWO, 'test("a", () => note(two())); test("b", () => note(one().name));']);
   expect([status, log]).toEqual([0, "one two one-two one undo-two undo-one"]);
 });
 
-test("is not made where no test of the file was asked for", () => {
+test("is not made if no test of the file runs", () => {
   expect(run([...TWO, 'test("a", () => {});'], "-t", "nothing like that").log).toBe("");
 });
 
-test("fails the file in its own words where it cannot be made, and is undone as far as it was", () => {
+test("fails the file with its own message if it cannot be made, and undoes what was made", () => {
   const broken =
     'shared((undo) => { undo.defer(() => note("undo")); note("made"); throw new Error("no luck"); });';
   const { status, said, log } = run([broken, 'test("a", () => note("a"));']);
@@ -45,7 +45,7 @@ test("fails the file in its own words where it cannot be made, and is undone as 
   expect(said).toContain("error: no luck");
 });
 
-test("is there within tests only", () => {
+test("is available only within tests", () => {
   const { status, said } = run([...TWO, "two();", 'test("a", () => {});']);
   expect(status).toBe(1);
   expect(said).toContain("it is there within tests only");

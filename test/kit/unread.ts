@@ -1,4 +1,4 @@
-/** Standard streams that nobody reads, as a program may inherit them: what stands in them is taken when a test says so. */
+/** Standard streams that nothing reads, as a program may inherit them. A test empties them when it wants to. */
 
 import { dlopen, FFIType, ptr, read } from "bun:ffi";
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync, writeSync } from "node:fs";
@@ -10,7 +10,7 @@ const { O_NOCTTY, O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY } = constants;
 export interface UnreadStream {
   /** For the program. */
   readonly fd: number;
-  /** What has come since the last time; empty where nothing has. */
+  /** What has arrived since the last call; empty if nothing has. */
   take(): string;
   [Symbol.dispose](): void;
 }
@@ -102,7 +102,7 @@ function receiver(fd: number): (room: Buffer) => number {
   return (room) => Number(recv(fd, ptr(room), BigInt(room.length), MSG_DONTWAIT));
 }
 
-/** How many bytes went; 0 where none could. */
+/** How many bytes were written; 0 if none could be. */
 function attempt(transfer: () => number): number {
   try {
     return transfer();

@@ -8,7 +8,7 @@ export interface ZipEntry {
   readonly content?: string | Uint8Array;
   readonly method?: number;
   readonly flags?: number;
-  /** What is stored, where it is not what the method makes of the content. */
+  /** The stored bytes, if they differ from the result of the method. */
   readonly packed?: Uint8Array;
   readonly crc?: number;
   readonly compressedSize?: number;
@@ -31,7 +31,7 @@ export interface ZipEntry {
   readonly descriptor?: Uint8Array;
 }
 
-/** What the end record says, where it lies. */
+/** The fields of the end record, if they are wrong. */
 export interface ZipEnd {
   readonly entries?: number;
   readonly size?: number;

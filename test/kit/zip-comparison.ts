@@ -11,7 +11,7 @@ import type { Reader, Views, ZipPeers } from "./zip-peers.ts";
 
 const DESCRIPTORS = new SpareDescriptors(0);
 
-/** The start of the SHA-256 of the manifest that ours reads in the archive at `path`; null where it refuses. */
+/** The start of the SHA-256 of the manifest that our reader finds in the archive at `path`; null if it refuses. */
 export async function ownView(path: string): Promise<string | null> {
   const reading = await inSlices(readArtifactFile(path, DESCRIPTORS));
   if (reading.kind === "failed") throw new Error(reading.fault);
@@ -19,7 +19,7 @@ export async function ownView(path: string): Promise<string | null> {
   return new Bun.CryptoHasher("sha256").update(reading.manifestText).digest("hex").slice(0, 16);
 }
 
-/** The readers that show another manifest than ours; one that refuses shows none. */
+/** The readers that show a different manifest from ours. A reader that refuses is not counted. */
 export function disagreeing(own: string, views: Views): Reader[] {
   const shown = Object.entries(views).filter(([, view]) => view !== null && view !== own);
   return shown.map(([reader]) => reader as Reader);

@@ -1,11 +1,11 @@
-/** Other people's ZIP readers, each in a process of its own, and what they make of an archive. */
+/** Other ZIP readers, each in its own process, and what they read from an archive. */
 
 import { join } from "node:path";
 
 /** Python's `zipfile` by name and by unpacking, and three unpackers. */
 export type Reader = "zipfile" | "zipfile-extract" | "unzip" | "7z" | "bsdtar";
 
-/** The first 16 hex digits of the SHA-256 of the `murmur.yaml` that a reader shows; null where it refuses or shows none. */
+/** The first 16 hex digits of the SHA-256 of the `murmur.yaml` that a reader shows; null if there is none. */
 export type Views = Readonly<Partial<Record<Reader, string | null>>>;
 
 const PYTHON = "/usr/bin/python3";
@@ -17,7 +17,7 @@ const COMMANDS: Readonly<Record<Reader, string>> = {
   bsdtar: "bsdtar",
 };
 
-/** Those of the readers that are installed here; none without Python, which asks the others. */
+/** The readers that are installed here. Without Python, which runs the others, the list is empty. */
 export function installed(readers: readonly Reader[]): Reader[] {
   if (!Bun.which(PYTHON)) return [];
   return readers.filter((reader) => Bun.which(COMMANDS[reader]));

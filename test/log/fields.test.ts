@@ -5,14 +5,14 @@ import { formatFields } from "../../src/log/fields.ts";
 const write = (text: string) => formatFields({ x: text }).slice("x=".length);
 
 describe("a field", () => {
-  test("stands as it is where it is plainly one word, and is left out where it is absent", () => {
+  test("is written unquoted if it is one plain word, and left out if it is absent", () => {
     expect(formatFields({ event: "spawn", session: undefined, used: 2, capsule: "local/a@1.0.0" })).toBe(
       "event=spawn used=2 capsule=local/a@1.0.0",
     );
     expect(write("a".repeat(256))).toBe("a".repeat(256));
   });
 
-  test("is quoted and escaped where it is not, so that it forges neither a line nor a field", () => {
+  test("is quoted and escaped otherwise, so that it cannot forge a line or a field", () => {
     expect(write("a b")).toBe('"a b"');
     expect(write('x" event=register\n\u001b[2J')).toBe('"x\\" event=register\\n\\u001b[2J"');
     expect(write("")).toBe('""');
@@ -36,7 +36,7 @@ describe("a field", () => {
     );
   });
 
-  test("that holds a token is only a hash, however the token is written", () => {
+  test("that holds a token is logged only as a hash, however the token is written", () => {
     const token = `msc1.${"e".repeat(90)}.${"m".repeat(43)}`;
     for (const text of [
       token,

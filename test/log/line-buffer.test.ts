@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { LineBuffer } from "../../src/log/line-buffer.ts";
 import type { Attempt, Outlet } from "../../src/log/writer.ts";
 
-/** An outlet that takes so many bytes each time, as the list says: 0 is full, "failed" is a fault, the last one stays. */
+/** An outlet that takes the listed number of bytes each time: 0 is full, "failed" a fault, the last one stays. */
 function outlet(plan: (number | "failed")[]): { said: () => string; outlet: Outlet } {
   const taken: Buffer[] = [];
   return {
@@ -23,7 +23,7 @@ function outlet(plan: (number | "failed")[]): { said: () => string; outlet: Outl
 
 const told = (count: number) => `dropped ${count}\n`;
 
-test("a write that is cut short, refused or failed goes on where it stopped, in order", async () => {
+test("a write that is cut short, refused or failed continues where it stopped, in order", async () => {
   const { said, outlet: slow } = outlet([3, 0, 1, "failed", 0, 2, "failed", 5, 1000]);
   const lines = new LineBuffer(slow, told);
   const wanted = Array.from({ length: 20 }, (_, index) => `line ${index} é\n`);
@@ -32,7 +32,7 @@ test("a write that is cut short, refused or failed goes on where it stopped, in 
   expect(said()).toBe(wanted.join(""));
 });
 
-test("whole lines are given where they fit, so that those of other writers stand between them", async () => {
+test("whole lines are written where they fit, so lines of other writers do not split them", async () => {
   const chunks: string[] = [];
   const lines = new LineBuffer(
     {
@@ -49,7 +49,7 @@ test("whole lines are given where they fit, so that those of other writers stand
   expect(chunks).toEqual(["123456\nabcdefg\n", "ABCDEFGH\n", "x".repeat(20), `${"x".repeat(10)}\n`]);
 });
 
-test("what does not fit is dropped by whole lines, and counted before what comes after it", async () => {
+test("lines that do not fit are dropped whole, and their number is written before the next line", async () => {
   let open = false;
   const taken: Buffer[] = [];
   const lines = new LineBuffer(
@@ -76,7 +76,7 @@ test("what does not fit is dropped by whole lines, and counted before what comes
   expect(kept + dropped.reduce((sum, more) => sum + more, 0) + (hasLast ? 1 : 0)).toBe(count + 1);
 });
 
-test("an outlet that answers later is asked once at a time, and the end does not wait for it for ever", async () => {
+test("a slow outlet gets one write at a time, and the end waits for it only so long", async () => {
   const { promise, resolve } = Promise.withResolvers<Attempt>();
   let asked = 0;
   const write = () => {

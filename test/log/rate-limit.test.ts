@@ -14,7 +14,7 @@ function limited(limit: number) {
   return { rate, told, admitted, nextSecond: () => due.shift()?.() };
 }
 
-test("so many are let through in a second, and the rest is counted once it is over", () => {
+test("a fixed number passes in each second, and the rest are counted when it ends", () => {
   const { told, admitted, nextSecond } = limited(3);
   expect(admitted(10)).toBe(3);
   expect(told).toEqual([]);
@@ -28,7 +28,7 @@ test("so many are let through in a second, and the rest is counted once it is ov
   expect(told).toEqual([7, 1]);
 });
 
-test("what was counted is told at the end, and nothing runs where nothing happens", () => {
+test("the count is reported at the end, and no timer runs while nothing happens", () => {
   const { rate, told, admitted, nextSecond } = limited(1);
   expect(nextSecond()).toBeUndefined();
   admitted(5);

@@ -8,7 +8,7 @@ import type { paths } from "./api.d.ts";
 
 const daemon = createClient<paths>({ baseUrl: process.argv[2] ?? "" });
 
-/** The answer, or the daemon's sentence: which is a string, whatever the status. */
+/** The answer, or the daemon's sentence, which is a string for every status. */
 function granted<T>({ data, error }: { data?: T; error?: { error: string } }): T {
   if (data !== undefined) return data;
   throw new Error(error?.error ?? "no answer");

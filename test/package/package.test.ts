@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
-test("it holds the library and nothing of the daemon, the tests, the bench or the release", () => {
+test("the package holds only the library, without the daemon, the tests, the bench and the release", () => {
   const [inside, others] = [packed.files.filter((path) => path.startsWith("library/")), packed.files];
   expect(others.filter((path) => !path.startsWith("library/")).sort()).toEqual([
     "CHANGELOG.md",
@@ -58,7 +58,7 @@ test("every entry point of the library is exported, as JavaScript with declarati
   }
 });
 
-test("its dependencies are what the library imports, and no more", () => {
+test("the package's dependencies are exactly what the library imports", () => {
   const imported = new Set<string>();
   for (const path of packed.files.filter((file) => file.startsWith("library/"))) {
     const text = readFileSync(join(consumer, "node_modules/mur-roost", path), "utf8");
@@ -160,7 +160,7 @@ const CAPSULES: Readonly<Record<string, string>> = {
   counter: "description: Counts words.\n",
 };
 
-/** Runs a capsule in a project of its own with a child's program, and returns what it printed. */
+/** Runs a capsule in its own project with a child's program, and returns what it printed. */
 async function play(name: string, program: readonly string[], child: string): Promise<string> {
   await using host = createHost();
   const daemon = await host.start(["--spawn-allow", `local/${name}`]);
@@ -175,7 +175,7 @@ async function play(name: string, program: readonly string[], child: string): Pr
     project,
     { HOME: host.home, MURMUR_ROOST_URL: daemon.url, MURMUR_MUR_BINARY: child },
   );
-  // A child works in a folder of its own.
+  // A child works in its own folder.
   expect(readFileSync(join(project, "plan.md"), "utf8")).toBe("TODO find a name\n");
   return told;
 }
@@ -192,7 +192,7 @@ async function compile(program: string): Promise<string> {
   return outfile;
 }
 
-test("the programs run, and compiled they run without the project", async () => {
+test("the programs run, and once compiled they run without the project", async () => {
   const reviewer = await compile("delegation-child");
   const fromSource = [process.execPath, join(programs, "delegation-parent.ts")];
   expect(await play("lead", fromSource, reviewer)).toMatch(REVIEWED);

@@ -46,7 +46,7 @@ describe("the systemd unit", () => {
     expect(verify(wrong).told).toContain("NoNewPrivilege");
   });
 
-  test("starts the daemon, with nothing in its environment that its runtime would obey", () => {
+  test("starts the daemon without any environment variable that changes its runtime", () => {
     const settings = new Map(
       unit.split("\n").flatMap((line) => {
         const at = line.indexOf("=");
@@ -62,7 +62,7 @@ describe("the systemd unit", () => {
   });
 });
 
-test("the launchd agent starts the daemon, with nothing that its runtime would obey", () => {
+test("the launchd agent starts the daemon without any variable that changes its runtime", () => {
   const agent = parsePlist(file("rs.murmur.roost.plist")) as Record<string, unknown>;
   expect(agent).toMatchObject({
     Label: "rs.murmur.roost",

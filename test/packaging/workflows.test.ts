@@ -23,7 +23,7 @@ async function faultsOf(text: string): Promise<string[]> {
   return diagnostics.map(({ message, range }) => `line ${range.start.line + 1}: ${message}`);
 }
 
-test("there are two", () => {
+test("there are two workflows", () => {
   expect(workflows.map(({ name }) => name).sort()).toEqual(["ci.yml", "release.yml"]);
 });
 
@@ -42,7 +42,7 @@ test.each([
   expect(await faultsOf(text.replace(right, wrong))).not.toEqual([]);
 });
 
-test("what they run is here", () => {
+test("every file that the workflows run exists", () => {
   const commands = workflows.flatMap(({ text }) => [
     ...text.matchAll(/npm run ([\w:]+)|(scripts\/\S+\.sh)/g),
   ]);

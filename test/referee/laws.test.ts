@@ -120,7 +120,7 @@ describe("the referee's laws", () => {
     );
   });
 
-  test("a network rule is read the same from what it says of itself", () => {
+  test("a network rule printed as text is read back as the same rule", () => {
     fc.assert(
       fc.property(networkEntry, (entry) => {
         const rule = parseNetworkRule(entry);

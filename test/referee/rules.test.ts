@@ -20,7 +20,7 @@ describe("network entries", () => {
     ["[0:0::1]", rule("[::1]")],
     ["bücher.example", rule("xn--bcher-kva.example")],
     ["a_b.example", rule("a_b.example")],
-  ])("%s is read", (entry, expected) => {
+  ])("%s is a valid entry", (entry, expected) => {
     expect(parseNetworkRule(entry)).toEqual(expected);
   });
 
@@ -56,7 +56,7 @@ describe("network entries", () => {
 });
 
 describe("filesystem scopes", () => {
-  test("a scope that climbs out of the workdir, even to come back, covers nothing and is covered by nothing", () => {
+  test("a scope that leaves the workdir, even to return, covers nothing and is not covered by anything", () => {
     expect(scopeCovers("../x", "../x")).toBe(false);
     expect(scopeCovers(".", "a/../../w/a")).toBe(false);
     expect(scopeCovers(undefined, "../x")).toBe(true);
@@ -64,14 +64,14 @@ describe("filesystem scopes", () => {
 });
 
 describe("install patterns", () => {
-  test("the question costs no more with many prefixes, and every one of them counts", () => {
+  test("a check costs no more with many prefixes, and every prefix counts", () => {
     const patterns = new InstallPatterns();
     for (let length = 0; length < 500; length++) patterns.add(`${"x".repeat(length)}y*`);
     expect(patterns.covers(`${"x".repeat(499)}yz`)).toBe(true);
     expect(patterns.covers(`${"x".repeat(500)}yz`)).toBe(false);
   });
 
-  test("a prefix covers itself as a name and as a pattern, and what goes on from there; a name covers itself only", () => {
+  test("a prefix covers itself and everything that begins with it, and a name covers only itself", () => {
     const patterns = new InstallPatterns();
     patterns.add("st*");
     patterns.add("name");
@@ -100,7 +100,7 @@ describe("bounds", () => {
   const limits = { maxDepth: 3, maxLiveCapsules: 8, maxConcurrent: 2 };
   const standing = { depthRemaining: 1, liveCapsules: 0, liveChildren: 0 };
 
-  test("depth is asked first, then the machine ceiling, then concurrency", () => {
+  test("are checked in order: depth, machine ceiling, concurrency", () => {
     expect(boundReached(limits, { depthRemaining: 0, liveCapsules: 8, liveChildren: 2 })).toBe("depth");
     expect(boundReached(limits, { depthRemaining: 1, liveCapsules: 8, liveChildren: 2 })).toBe(
       "machine-ceiling",
@@ -109,12 +109,12 @@ describe("bounds", () => {
     expect(boundReached(limits, standing)).toBeUndefined();
   });
 
-  test("0 refuses every delegation, on each bound", () => {
+  test("refuse every delegation if they are 0", () => {
     expect(boundReached({ ...limits, maxLiveCapsules: 0 }, standing)).toBe("machine-ceiling");
     expect(slotBoundReached({ ...limits, maxConcurrent: 0 }, standing)).toBe("concurrency");
   });
 
-  test("where the operator says nothing, three levels and four children; the ceiling is eight a core, 16 to 256", () => {
+  test("are three levels, four children and eight capsules per core (16 to 256) by default", () => {
     expect(DEFAULT_LIMITS).toEqual({ maxDepth: 3, maxConcurrent: 4 });
     const cores = [1, 2, 3, 4, 31, 32, 33, 1000];
     expect(cores.map(defaultCeiling)).toEqual([16, 16, 24, 32, 248, 256, 256, 256]);

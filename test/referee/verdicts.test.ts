@@ -15,7 +15,7 @@ const envelopeOf = (capabilities: string): Envelope => atOnce(lowerManifest(mani
 const many = (extra = "") =>
   `  shell: {allow: [${Array.from({ length: 30_000 }, (_, index) => `b${index}`).join(",")}${extra}]}\n`;
 
-test("two ordinary envelopes are compared at once, and the second asking finds the first one's verdict", () => {
+test("two ordinary envelopes are compared at once, and a second comparison reuses the verdict", () => {
   const pair = () =>
     [envelopeOf("  shell: {allow: [git]}\n"), envelopeOf("  shell: {allow: [jq]}\n")] as const;
   // A busy machine may take the whole of one turn away, and not of every one.
@@ -27,12 +27,12 @@ test("two ordinary envelopes are compared at once, and the second asking finds t
   expect(knownExcesses(parent, child)).toBe(verdict);
 });
 
-test("an envelope exceeds itself in nothing", async () => {
+test("an envelope does not exceed itself on any axis", async () => {
   const held = envelopeOf("  shell: {allow: [git]}\n");
   expect(await knownExcesses(held, held)).toEqual([]);
 });
 
-test("two large ones are compared in turns, once for all who ask meanwhile, and are known afterwards", async () => {
+test("two large envelopes are compared in slices, once for all callers, and the verdict is remembered", async () => {
   const [parent, child] = [envelopeOf(many()), envelopeOf(many(",extra"))];
   const first = knownExcesses(parent, child);
   expect(first).toBeInstanceOf(Promise);
@@ -42,13 +42,13 @@ test("two large ones are compared in turns, once for all who ask meanwhile, and 
   expect(knownExcesses(parent, child)).toBe(verdict);
 });
 
-test("a large manifest is lowered in turns", async () => {
+test("a large manifest is lowered in slices", async () => {
   const lowering = inSlices(lowerManifest(manifestOf(many())));
   expect(lowering).toBeInstanceOf(Promise);
   expect((await lowering).shellAllow.entries).toHaveLength(30_000);
 });
 
-test("equal entries are kept once, in the order in which they first stand", () => {
+test("equal entries are kept once, in the order of their first occurrence", () => {
   const held = envelopeOf(
     "  network: {allow: [b.example, a.example, b.example]}\n  env: {allow: [B, A, B]}\n",
   );
@@ -56,7 +56,7 @@ test("equal entries are kept once, in the order in which they first stand", () =
   expect(held.envAllow.entries).toEqual(["B", "A"]);
 });
 
-test("each axis that is exceeded is named once, by the first entry that exceeds it", () => {
+test("each exceeded axis is named once, with the first entry that exceeds it", () => {
   const parent = envelopeOf("  shell: {allow: [git]}\n");
   const child = envelopeOf("  shell: {allow: [git, jq, bash]}\n  env: {allow: [B, A]}\n");
   expect(atOnce(excesses(parent, child)).map(({ key, entry }) => `${key} ${entry}`)).toEqual([
@@ -65,7 +65,7 @@ test("each axis that is exceeded is named once, by the first entry that exceeds 
   ]);
 });
 
-test("twelve axes are asked, in this order", () => {
+test("twelve axes are checked, in this order", () => {
   expect(AXES.map(({ key, kind }) => `${key.replace("capabilities.", "")} ${kind}`)).toEqual([
     "network.allow list",
     "network.unix_sockets flag",
@@ -82,7 +82,7 @@ test("twelve axes are asked, in this order", () => {
   ]);
 });
 
-test("lowering may pause at each entry, and twice at one that is indexed", () => {
+test("lowering can pause at each entry, and twice at an indexed one", () => {
   const pauses = (capabilities: string) => [...lowerManifest(manifestOf(capabilities))].length;
   expect(pauses("  shell: {allow: [a, b, c]}\n")).toBe(3);
   expect(pauses("  network: {allow: [a.example, b.example, a.example]}\n")).toBe(5);

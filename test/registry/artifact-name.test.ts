@@ -32,7 +32,7 @@ test.each([
   `${long}a/b`,
   `a/${long}a`,
   "é/b",
-])("%p is no full name", (text) => {
+])("%p is not a full name", (text) => {
   expect(parseArtifactName(text)).toBeUndefined();
 });
 
@@ -53,6 +53,6 @@ test.each([
   "\u0085",
   "\ud800",
   "v".repeat(129),
-])("%p is no version", (text) => {
+])("%p is not a version", (text) => {
   expect(parseArtifactVersion(text)).toBeUndefined();
 });

@@ -15,7 +15,7 @@ import { until } from "../kit/until.ts";
 let path: string;
 /** The manifests that were read, by name. */
 let read: string[];
-/** Readings wait for it where it is there. */
+/** Readings wait for it, if it is set. */
 let gate: Promise<void> | undefined;
 
 beforeEach(() => {
@@ -45,7 +45,7 @@ const publishMany = async (prefix: string, count: number) => {
 const nextTurn = () => new Promise<void>((turn) => setImmediate(turn));
 const readsOf = (name: string) => read.filter((one) => one === name).length;
 
-test("what a caller with a token uses is never pushed out by the others", async () => {
+test("artifacts used with a token are never evicted by callers without one", async () => {
   const registry = create();
   await publishCapsule(path, "local/mine");
   const crowd = await publishMany("x", LANES.listed.kept + LANES.other.kept + 1);
@@ -62,7 +62,7 @@ test("what a caller with a token uses is never pushed out by the others", async 
   expect(readsOf("x0")).toBe(3);
 });
 
-test("what the others read is used by all, and kept for whoever asks with a token", async () => {
+test("artifacts read without a token serve all callers, and are kept once a token asks for them", async () => {
   const registry = create();
   await publishCapsule(path, "local/mine");
   await registry.resolve(named("mine"), "other");
@@ -73,7 +73,7 @@ test("what the others read is used by all, and kept for whoever asks with a toke
   expect(readsOf("mine")).toBe(1);
 });
 
-test("a bad artifact is not read for ever, whoever asks", async () => {
+test("a bad artifact is not read again and again, for any caller", async () => {
   const registry = create();
   await publishCapsule(path, "local/bad", "x: [\n");
   for (const asker of ["other", "other", "listed", "verified"] as const) {
@@ -82,7 +82,7 @@ test("a bad artifact is not read for ever, whoever asks", async () => {
   expect(readsOf("bad")).toBe(1);
 });
 
-test("others wait in a short queue, and a caller with a token for none of them", async () => {
+test("callers without a token wait in a short queue, and a caller with one waits for none of them", async () => {
   const registry = create();
   const opened = Promise.withResolvers<void>();
   gate = opened.promise;
@@ -107,7 +107,7 @@ test("others wait in a short queue, and a caller with a token for none of them",
   expect(await registry.resolve(named(names.at(-1) ?? ""), "other")).toMatchObject({ ok: true });
 });
 
-test("others join what is being read for a caller with a token", async () => {
+test("callers without a token share a reading that is under way for one with a token", async () => {
   const registry = create();
   const opened = Promise.withResolvers<void>();
   gate = opened.promise;
@@ -119,7 +119,7 @@ test("others join what is being read for a caller with a token", async () => {
   expect(readsOf("mine")).toBe(1);
 });
 
-test("a reading that broke down is forgotten", async () => {
+test("a reading that failed with an exception is forgotten", async () => {
   const registry = create();
   await publishCapsule(path, "local/mine");
   gate = Promise.reject(new Error("out of memory"));

@@ -30,7 +30,7 @@ const create = (meanwhile: () => void) =>
       return readManifest(source);
     },
     lower: (manifest) => manifest,
-    // Later than any file's time: whatever was read is settled.
+    // Later than any file's time, so every file is settled.
     now: () => Date.now() + 1000,
   });
 const base = (name: string) => join(scratch.path, name, "0.1.0", `${name.split("/")[1]}-0.1.0`);
@@ -40,10 +40,10 @@ const resolve = async (registry: Registry<Manifest>, name = "local/a") => {
   return resolution.ok ? "resolved" : resolution.message;
 };
 
-test("a file that changed while it was being read is read anew, three times in all", async () => {
+test("a file that changed while it was being read is read again, three times in total", async () => {
   await publish("local/a");
   const zip = `${base("local/a")}.mur.zip`;
-  // Another time stamp is a change, whatever the bytes are.
+  // Another time stamp is a change, even with the same bytes.
   const changing = (times: number) =>
     create(() => {
       if (reads <= times) utimesSync(zip, reads, reads);
@@ -72,7 +72,7 @@ test("a file that was removed while it was being read is missing", async () => {
   );
 });
 
-test("no file stays open, whatever came of reading it", async () => {
+test("no file stays open, whether reading it succeeded or failed", async () => {
   await publish("local/a");
   await publish("local/b");
   writeFileSync(`${base("local/b")}.mur.zip`, "no archive");

@@ -31,7 +31,7 @@ while (!isFull) {
   }
 }
 
-/** Opens files until none can be, closes them again, and says how many they were and why it was no more. */
+/** Opens files until that fails, closes them again, and reports how many they were and why it failed. */
 function openAll(): { readonly opened: number; readonly refused: unknown } {
   const files: number[] = [];
   try {

@@ -15,27 +15,27 @@ const stampAt = (ctimeMs: number, mtimeMs = ctimeMs): Stamp => ({
 const settledAfter = (stamp: Stamp, ms: number) =>
   isSettled([{ path: "/a", stamp }], Number(stamp.ctimeNs) / 1e6 + ms);
 
-test("a file settles once a second change would carry another time", () => {
+test("a file is settled once another change would get a different time", () => {
   expect(settledAfter(stampAt(SECOND + 1), 20)).toBe(false);
   expect(settledAfter(stampAt(SECOND + 1), 21)).toBe(true);
 });
 
-test("where times are whole seconds, it takes longer than any file system rounds", () => {
+test("with times in whole seconds, a file settles after the coarsest rounding of any file system", () => {
   expect(settledAfter(stampAt(SECOND), 2020)).toBe(false);
   expect(settledAfter(stampAt(SECOND), 2021)).toBe(true);
 });
 
-test("a modification time that somebody set to a whole second says nothing of the file system", () => {
+test("a modification time set to a whole second does not show how the file system rounds", () => {
   expect(settledAfter(stampAt(SECOND + 1, SECOND), 21)).toBe(true);
 });
 
-test("what is not there is settled, and so is a change that lies ahead of a clock that was set back", () => {
+test("a missing file is settled, and so is a change that is ahead of a clock that was set back", () => {
   expect(isSettled([{ path: "/a", stamp: undefined }], SECOND)).toBe(true);
   expect(settledAfter(stampAt(SECOND), -1001)).toBe(true);
   expect(settledAfter(stampAt(SECOND), -1000)).toBe(false);
 });
 
-test("one file that is not settled is enough", () => {
+test("one unsettled file makes the whole path unsettled", () => {
   const [old, young] = [stampAt(SECOND - 5000), stampAt(SECOND + 1)];
   const seen = [old, young, old].map((stamp) => ({ path: "/a", stamp }));
   expect(isSettled(seen, SECOND + 10)).toBe(false);
@@ -43,7 +43,7 @@ test("one file that is not settled is enough", () => {
   expect(isSettled([], SECOND)).toBe(true);
 });
 
-test("a path is as it was seen where all of its stamp is, and where it is still absent", () => {
+test("a path is unchanged if its whole stamp is the same, or if it is still absent", () => {
   using scratch = scratchDirectory();
   const path = join(scratch.path, "file");
   const absent = sight(path);

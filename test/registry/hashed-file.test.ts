@@ -1,4 +1,4 @@
-/** What was read and what was hashed are the same bytes, whoever writes meanwhile. */
+/** The bytes read are the bytes hashed, even if the file is written to meanwhile. */
 
 import { afterAll, expect, test } from "bun:test";
 import { closeSync, openSync, truncateSync, writeFileSync } from "node:fs";
@@ -33,7 +33,7 @@ const whole = <T>(work: Generator<void, T>): T => {
   }
 };
 
-test("gives each byte once, and the hash of all of them, however it is asked", () => {
+test("gives each byte once and the hash of all bytes, for any order of calls", () => {
   withFile((file) => {
     expect(whole(file.peek(600_000, 100_001)).equals(bytes.subarray(600_000))).toBe(true);
     expect(whole(file.take(10)).equals(bytes.subarray(0, 10))).toBe(true);
@@ -47,7 +47,7 @@ test("gives each byte once, and the hash of all of them, however it is asked", (
   });
 });
 
-test("takes no other bytes into the hash than it has shown", () => {
+test("hashes exactly the bytes that it has given out", () => {
   for (const changed of [0, 131_071, 699_999, 700_000]) {
     withFile((file) => {
       whole(file.peek(changed - (changed % 1000), 1 + (changed % 1000)));
@@ -67,7 +67,7 @@ test("notices that the file has become shorter", () => {
   });
 });
 
-test("an artifact that is overwritten while it is read is judged by the hashed bytes, or not at all", async () => {
+test("an artifact that is overwritten while it is read is judged by the hashed bytes or refused", async () => {
   const filler = { name: "filler", method: STORED, content: Buffer.alloc(600_000, "a") };
   const archiveOf = (name: string) => zipBytes([filler, { name: "murmur.yaml", content: `name: ${name}\n` }]);
   const archives = [archiveOf("one"), archiveOf("two")] as const;

@@ -3,7 +3,7 @@ import { Lane } from "../../src/registry/lanes.ts";
 
 const turn = () => new Promise<void>((end) => setImmediate(end));
 
-/** A reading that ends when it is told to. */
+/** A reading that ends when the test says so. */
 function held(log: string[], name: string) {
   const { promise, resolve } = Promise.withResolvers<void>();
   const read = async () => {
@@ -15,7 +15,7 @@ function held(log: string[], name: string) {
 }
 
 describe("a lane", () => {
-  test("reads so many at once, keeps so many waiting in their order, and refuses the rest", async () => {
+  test("reads a fixed number at once, queues a fixed number in order, and refuses the rest", async () => {
     const lane = new Lane({ atOnce: 2, waiting: 1 });
     const log: string[] = [];
     const readings = ["a", "b", "c", "d"].map((name) => held(log, name));
@@ -31,7 +31,7 @@ describe("a lane", () => {
     expect(log).toEqual(["a", "b", "c"]);
   });
 
-  test("begins no more in one turn than it reads at once, though they are done at once", async () => {
+  test("starts no more readings in one turn than it runs at once, even if they finish immediately", async () => {
     const lane = new Lane({ atOnce: 1, waiting: 9 });
     const log: string[] = [];
     const done = ["a", "b", "c"].map((name) => lane.run(async () => void log.push(name)));
@@ -42,7 +42,7 @@ describe("a lane", () => {
     await Promise.all(done);
   });
 
-  test("goes on after a reading that failed", async () => {
+  test("continues after a reading that failed", async () => {
     const lane = new Lane({ atOnce: 1, waiting: 1 });
     const failed = lane.run(() => Promise.reject(new Error("no memory")));
     const next = lane.run(async () => "read");

@@ -9,7 +9,7 @@ const read = (source: string) => {
 };
 
 describe("a manifest", () => {
-  test("keeps texts as they are written, and gives each key the type it wants", () => {
+  test("keeps texts as they are written, and gives each key its type", () => {
     const source = `name: 1.0\nversion: 0.10\ncapabilities:\n  env: {allow: [8080, yes, 0x1F, ~, null, "q", 'it''s', "\\u0041"]}\n  filesystem: {scope: "  a b ", workdir_exec: TRUE}\n`;
     expect(read(source)).toMatchObject({
       name: "1.0",
@@ -20,7 +20,7 @@ describe("a manifest", () => {
     });
   });
 
-  test("never looks a variable up", () => {
+  test("never expands a variable", () => {
     process.env.MUR_ROOST_TEST_SECRET = "opened";
     const source = `${HEAD}capabilities: {shell: {allow: ['\${MUR_ROOST_TEST_SECRET}']}}\n`;
     expect(read(source)).toMatchObject({ shellAllow: [`\${MUR_ROOST_TEST_SECRET}`] });
@@ -93,7 +93,7 @@ describe("a manifest", () => {
     expect(withEntry(`${"é".repeat(2048)}x`)).toMatch(/^capabilities\.[a-z_.]+: no entry may be longer/);
   });
 
-  test("quotes nothing of its text in a fault", () => {
+  test("is never quoted in a fault", () => {
     for (const secret of [
       "{SECRET",
       "SECRET: [",
@@ -115,14 +115,14 @@ describe("the largest manifests", () => {
     expect(await readManifestInSlices(source)).toEqual(atOnce);
   });
 
-  test("are faults in slices as they are at once", async () => {
+  test("give the same faults in slices as at once", async () => {
     const source = `${LARGE_MANIFESTS.keys}\tx`;
     const fault = "a tab outside of comments, quotes and blocks of text";
     expect(readManifest(source)).toEqual({ ok: false, fault: expect.stringContaining(fault) });
     expect(await readManifestInSlices(source)).toEqual(readManifest(source));
   });
 
-  test("have their artifacts looked at one by one, so that others may have their turn between two", () => {
+  test("have their artifacts checked one by one, with a turn for others in between", () => {
     const source = `${HEAD}artifacts: [{}, x]\n`;
     const first = decodeManifest(source, (top) => {
       const artifacts = top.blocks("artifacts");
@@ -132,7 +132,7 @@ describe("the largest manifests", () => {
     expect(read(source)).toBe("artifacts[1]: must be a mapping");
   });
 
-  test("let others have their turn", async () => {
+  test("give others their turn", async () => {
     let turns = 0;
     let reading = true;
     const count = () => {
@@ -145,7 +145,7 @@ describe("the largest manifests", () => {
     expect(turns).toBeGreaterThan(1);
   });
 
-  test("are not kept in memory by the few texts that are kept of them", () => {
+  test("are not kept in memory by the few texts kept from them", () => {
     const kept: unknown[] = [];
     const bytes = Buffer.from(
       `${HEAD}capabilities: {shell: {allow: [long-enough-name]}}\n#`.padEnd(256 * 1024, "x"),

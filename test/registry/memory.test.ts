@@ -6,7 +6,7 @@ const beingRead: Entry<string> = { state: "being read", seen: [], result: new Pr
 /** The keys that are still there. */
 const keptOf = (memory: Memory<string>, keys: string) => [...keys].filter((key) => memory.get(key)).join("");
 
-test("as many bytes are remembered as there is room for, whatever was asked for last", () => {
+test("the most recently used values are kept while their bytes fit", () => {
   const memory = new Memory<string>({ kept: 9, keptBytes: 10 });
   for (const key of "abc") memory.keep(key, known(4));
   expect(keptOf(memory, "abc")).toBe("bc");
@@ -16,7 +16,7 @@ test("as many bytes are remembered as there is room for, whatever was asked for 
   expect(keptOf(memory, "abcde")).toBe("");
 });
 
-test("what is kept anew, forgotten or only being read takes no room twice", () => {
+test("a value that is replaced, forgotten or still being read takes no extra room", () => {
   const memory = new Memory<string>({ kept: 9, keptBytes: 10 });
   const entry = known(5);
   memory.keep("a", entry);
@@ -31,7 +31,7 @@ test("what is kept anew, forgotten or only being read takes no room twice", () =
   expect(keptOf(memory, "abcd")).toBe("bcd");
 });
 
-test("no more entries are remembered than are allowed, those that were asked for last", () => {
+test("only the allowed number of entries is kept, the most recently used ones", () => {
   const memory = new Memory<string>({ kept: 2, keptBytes: 10 });
   for (const key of "abac") memory.keep(key, known(0));
   expect(keptOf(memory, "abc")).toBe("ac");

@@ -3,7 +3,7 @@ import { OnceATurn } from "../../src/registry/once-a-turn.ts";
 
 const turn = () => new Promise<void>((end) => setImmediate(end));
 
-test("who asks alone is answered at once, a crowd by one look after the last question", async () => {
+test("a single caller is answered at once, and many share one look after the last question", async () => {
   const looks = new OnceATurn<number>();
   let looked = 0;
   const ask = (question = "a") => looks.ask(question, () => ++looked);
@@ -23,7 +23,7 @@ test("who asks alone is answered at once, a crowd by one look after the last que
   expect(ask()).toBe(6);
 });
 
-test("a look that fails fails for those who share it, and no longer", async () => {
+test("a failed look fails only for the callers that share it", async () => {
   const looks = new OnceATurn<number>();
   const fail = () => Promise.reject(new Error("gone"));
   looks.ask("a", () => 0);

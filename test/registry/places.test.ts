@@ -26,7 +26,7 @@ const OWN = ["-mine.mur.zip", "-mine.sha256"];
 const ANY = [".mur.zip", ".sha256"];
 
 describe("an artifact", () => {
-  test("is the pair for this platform, else the pair for any, where both of it are there", () => {
+  test("is the complete pair for this platform, or else the complete pair for any platform", () => {
     const places: [files: string[], chosen: string, seen: string[]][] = [
       [[...OWN, ...ANY], "-mine", OWN],
       [OWN, "-mine", OWN],
@@ -52,14 +52,14 @@ describe("an artifact", () => {
     }
   });
 
-  test("is looked for to the end where half of the pair for this platform is missing", () => {
+  test("is still searched for if half of the pair for this platform is missing", () => {
     write("-mine.mur.zip", ...ANY);
     const found = find();
     expect(found.ok && found.place.zip).toBe(`${base}.mur.zip`);
     expect(found.ok && found.place.seen.map(({ path }) => path.slice(base.length))).toEqual([...OWN, ...ANY]);
   });
 
-  test("that is not there says what is missing of the pair for any", () => {
+  test("that does not exist reports what is missing from the pair for any platform", () => {
     const missing = (file: string) => ({
       ok: false as const,
       fault: `not found: ${base}${file}: No such file or directory (os error 2)`,
@@ -71,7 +71,7 @@ describe("an artifact", () => {
     expect(find()).toEqual(missing(".mur.zip"));
   });
 
-  test("that has no sidecar says so", () => {
+  test("that has no sidecar is reported as such", () => {
     write(".mur.zip", "-mine.mur.zip");
     expect(find()).toEqual({
       ok: false,
@@ -79,7 +79,7 @@ describe("an artifact", () => {
     });
   });
 
-  test("that cannot be looked at says where and why", () => {
+  test("that cannot be accessed is reported with the path and the reason", () => {
     symlinkSync("tool-0.1.0.mur.zip", `${base}.mur.zip`);
     expect(find()).toEqual({
       ok: false,

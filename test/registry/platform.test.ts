@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { PLATFORMS, platformName } from "../../src/registry/platform.ts";
 
-test("a platform is named by its system and its processor, as artifacts are", () => {
+test("a platform is named by its system and processor, as in artifact names", () => {
   expect([...PLATFORMS]).toEqual(["linux-x86_64", "linux-aarch64", "darwin-x86_64", "darwin-aarch64"]);
   expect(platformName("linux", "x64")).toBe("linux-x86_64");
   expect(platformName("darwin", "arm64")).toBe("darwin-aarch64");

@@ -17,7 +17,7 @@ const manifestOf = (name: string) => {
 };
 
 describe("a published manifest", () => {
-  test("of a tool, with JSON schemas in braces over several lines", () => {
+  test("of a tool is read, with JSON schemas in braces over several lines", () => {
     expect(manifestOf("tool")).toEqual({
       name: "web-search",
       version: "0.10",
@@ -36,7 +36,7 @@ describe("a published manifest", () => {
     });
   });
 
-  test("of a hook, with long blocks of text that look like YAML, JSON and comments", () => {
+  test("of a hook is read, with long blocks of text that look like YAML, JSON and comments", () => {
     expect(manifestOf("hook")).toMatchObject({
       name: "changelog-hook",
       shellAllow: ["git", "sed", "date", "bash"],
@@ -46,7 +46,7 @@ describe("a published manifest", () => {
     });
   });
 
-  test("of a capsule, with comments, variables and lists indented or not", () => {
+  test("of a capsule is read, with comments, variables and lists indented or not", () => {
     expect(manifestOf("capsule")).toMatchObject({
       name: "lead-researcher",
       version: "2.0.0-rc.1",
@@ -60,7 +60,7 @@ describe("a published manifest", () => {
     });
   });
 
-  test.each(readdirSync(FOLDER))("%s reads the same by a reader of YAML 1.2, and with CRLF", (file) => {
+  test.each(readdirSync(FOLDER))("%s reads the same with a YAML 1.2 reader, and with CRLF", (file) => {
     const source = readFileSync(join(FOLDER, file), "utf8");
     expect(ourAnswer(source)).toEqual(libraryAnswer(source));
     expect(readYamlTree(source.replaceAll("\n", "\r\n"))).toEqual(readYamlTree(source));

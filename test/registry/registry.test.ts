@@ -28,7 +28,7 @@ import { packCapsule, publishArchive } from "../kit/publish.ts";
 const { errno } = constants;
 let path: string;
 let reads: number;
-/** Later than any file's time: whatever was read is settled. */
+/** Later than any file's time, so every file is settled. */
 const SETTLED = () => Date.now() + 1000;
 
 beforeEach(() => {
@@ -70,7 +70,7 @@ describe("the registry", () => {
     });
   });
 
-  test("prefers the pair for its platform where both of it are there", async () => {
+  test("prefers the pair for its platform if both files exist", async () => {
     await publishCapsule(path, "local/a", "capabilities: {shell: {allow: [any]}}\n");
     const shellOf = async () => {
       const resolution = await create({ platform: "linux-x86_64" }).resolve(coordinates("local/a"));
@@ -88,7 +88,7 @@ describe("the registry", () => {
     expect(await shellOf()).toBe("mine");
   });
 
-  test("answers without reading for what has not changed", async () => {
+  test("answers for unchanged files without reading them", async () => {
     await publishCapsule(path, "local/a");
     const registry = create();
     const first = await registry.resolve(coordinates("local/a"));
@@ -106,7 +106,7 @@ describe("the registry", () => {
     expect(reads).toBe(1);
   });
 
-  test("answers at once who asks alone for what is known", async () => {
+  test("answers a single caller at once for a known artifact", async () => {
     await publishCapsule(path, "local/a");
     const registry = create();
     const first = await registry.resolve(coordinates("local/a"));
@@ -114,9 +114,9 @@ describe("the registry", () => {
     expect(registry.resolve(coordinates("local/a"))).toBe(first);
   });
 
-  test("a small artifact that is not known is read without a turn of the event loop, where time allows", async () => {
+  test("reads a small new artifact within one turn of the event loop, if time allows", async () => {
     await publishCapsule(path, "local/a");
-    // A slice is a millisecond, which a loaded machine may take away.
+    // A slice is a millisecond, which may be too short on a loaded machine.
     await until("one reading is done in its first slice", async () => {
       let turns = 0;
       setImmediate(() => turns++);
@@ -125,7 +125,7 @@ describe("the registry", () => {
     });
   });
 
-  test("answers nobody by a look that is older than the question, though many share one", async () => {
+  test("never answers from a look that is older than the question, even if many share it", async () => {
     await publishCapsule(path, "local/a");
     const registry = create();
     const old = await registry.resolve(coordinates("local/a"));
@@ -142,7 +142,7 @@ describe("the registry", () => {
     expect(reads).toBe(2);
   });
 
-  test("remembers a failure as it does a success, and no longer than its files stand", async () => {
+  test("remembers a failure like a success, until its files change", async () => {
     await publishCapsule(path, "local/a", "x: [");
     const registry = create();
     const first = await registry.resolve(coordinates("local/a"));
@@ -156,7 +156,7 @@ describe("the registry", () => {
     expect(await messageOf(registry, "local/a")).toBe("resolved");
   });
 
-  test("keeps nothing of a file that may still change within its own time stamp, however long it takes to read", async () => {
+  test("does not remember a file that could still change within its own time stamp", async () => {
     await publishCapsule(path, "local/a");
     const { ctimeMs } = statSync(`${base("local/a")}.mur.zip`);
     const clock = [ctimeMs + 5, ctimeMs + 5000, ctimeMs + 5000];
@@ -167,7 +167,7 @@ describe("the registry", () => {
     expect(reads).toBe(2);
   });
 
-  test("keeps a file whose modification time lies ahead, or whose clock was set back since", async () => {
+  test("remembers a file whose modification time is ahead, or after the clock was set back", async () => {
     await publishCapsule(path, "local/a");
     const ahead = Date.now() / 1000 + 86_400;
     utimesSync(`${base("local/a")}.mur.zip`, ahead, ahead);
@@ -207,7 +207,7 @@ describe("the registry", () => {
     );
   });
 
-  test("remembers so many coordinates, the latest asked for", async () => {
+  test("remembers a limited number of coordinates, the most recently used", async () => {
     for (const name of ["local/a", "local/b", "local/c"]) await publishCapsule(path, name);
     const registry = create({ capacity: 2 });
     for (const name of ["local/a", "local/b", "local/a", "local/c", "local/a", "local/b"]) {
@@ -216,7 +216,7 @@ describe("the registry", () => {
     expect(reads).toBe(4);
   });
 
-  test("remembers no failure of the host's, which is none of the artifact's", async () => {
+  test("does not remember a failure of the host, because the artifact is not at fault", async () => {
     await publishCapsule(path, "local/a");
     let isShort = true;
     const registry = new Registry({
@@ -235,7 +235,7 @@ describe("the registry", () => {
     expect(await resolve()).toMatchObject({ ok: true, artifact: { held: "a" } });
   });
 
-  test("makes nothing twice of the same bytes while anybody holds it, though it has forgotten them", async () => {
+  test("reuses the result for the same bytes while anything holds it, even if it was forgotten", async () => {
     for (const name of ["local/a", "local/b"]) await publishCapsule(path, name);
     const registry = create({ capacity: 1 });
     const resolve = async (name: string) => {
@@ -249,7 +249,7 @@ describe("the registry", () => {
     expect(reads).toBe(3);
   });
 
-  test("remembers large manifests as far as they have room together", async () => {
+  test("remembers large manifests while they fit together", async () => {
     const filler = `# ${"x".repeat(200 * 1024)}\n`;
     const names = Array.from({ length: 11 }, (_, index) => `local/large${index}`);
     for (const name of names) await publishCapsule(path, name, filler);
@@ -260,7 +260,7 @@ describe("the registry", () => {
     expect(reads).toBe(names.length + 1);
   });
 
-  test("follows a link of the operator's", async () => {
+  test("follows a link made by the operator", async () => {
     await publishCapsule(path, "local/a");
     renameSync(join(path, "local", "a"), join(path, "elsewhere"));
     symlinkSync(join(path, "elsewhere"), join(path, "local", "a"));
@@ -396,7 +396,7 @@ describe("what does not resolve", () => {
     expect(await messageOf(create(), "local/a")).toMatch(/larger than 256 KiB|differs from the directory/);
   });
 
-  test("a manifest of 256 KiB is read, one of a byte more is not", async () => {
+  test("a manifest of 256 KiB is read, but not one of a byte more", async () => {
     const head = "name: a\nversion: 0.1.0\n# ";
     const text = (length: number) => head + "x".repeat(length - head.length);
     publishArchive(path, "local/a", "0.1.0", await packCapsule({ "murmur.yaml": text(256 * 1024) }));
@@ -405,7 +405,7 @@ describe("what does not resolve", () => {
     expect(await messageOf(create(), "local/a")).toEndWith("its murmur.yaml is larger than 256 KiB");
   });
 
-  test("a manifest that is no UTF-8", async () => {
+  test("a manifest that is not UTF-8", async () => {
     const bytes = Buffer.concat([Buffer.from("name: a\nversion: 1\nx: "), Buffer.from([0xc3, 0x28])]);
     publishArchive(path, "local/a", "0.1.0", await packCapsule({ "murmur.yaml": bytes }));
     expect(await messageOf(create(), "local/a")).toBe(

@@ -23,7 +23,7 @@ test("a sidecar holds one hash, with white space around it", () => {
   expect(read(HASH.padEnd(4096))).toEqual({ ok: true, sha256: HASH as never });
 });
 
-test("a sidecar that holds anything else is refused for as long as it stands so", () => {
+test("a sidecar that holds anything else is refused until it changes", () => {
   const refused = {
     ok: false as const,
     fault: `${path}: must hold one lowercase hex SHA-256`,
@@ -37,7 +37,7 @@ test("a sidecar that holds anything else is refused for as long as it stands so"
   expect(read(HASH.padEnd(100_000))).toEqual(large);
 });
 
-test("a sidecar that is no file is refused, and one that cannot be read may be read the next time", () => {
+test("a sidecar that is not a file is refused, and an unreadable one is tried again the next time", () => {
   const directory = join(scratch.path, "directory");
   mkdirSync(directory);
   const descriptors = new SpareDescriptors(0);
@@ -55,7 +55,7 @@ test("a sidecar that is no file is refused, and one that cannot be read may be r
   });
 });
 
-test("no descriptor stays open, whatever was read", () => {
+test("no descriptor stays open after any reading", () => {
   const before = openFiles();
   for (let count = 0; count < 40; count++) read(count % 2 ? HASH : "");
   expect(openFiles()).toBeLessThan(before + 10);

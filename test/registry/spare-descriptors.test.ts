@@ -3,7 +3,7 @@ import { join } from "node:path";
 
 const PROGRAM = join(import.meta.dir, "few-descriptors-program.ts");
 
-test("files are opened in the place of spare descriptors, as many as there are, once no other is left", () => {
+test("spare descriptors are given up to open files once no other descriptor is left", () => {
   const run = Bun.spawnSync(["sh", "-c", 'ulimit -n 64 && exec "$0" "$@"', process.execPath, PROGRAM]);
   expect(run.stderr.toString()).toBe("");
   expect(JSON.parse(run.stdout.toString())).toEqual({

@@ -41,19 +41,19 @@ describe("the versions of a name", () => {
     expect(list()).toEqual({ ok: true, versions: [".hidden", "0.1.0", "with space "] as never });
   });
 
-  test("may be in a directory that cannot be listed", () => {
+  test("can be in a directory that cannot be listed", () => {
     publish("0.1.0");
     symlinkSync("loop", join(scratch.path, NAME, "loop"));
     expect(list()).toEqual({ ok: true, versions: ["0.1.0", "loop"] as never });
   });
 
-  test("are none where the name is not there, or no directory", () => {
+  test("are none if the name is missing or is not a directory", () => {
     expect(list()).toEqual({ ok: true, versions: [] });
     writeFileSync(join(scratch.path, "local"), "");
     expect(list()).toEqual({ ok: true, versions: [] });
   });
 
-  test("cannot be told where the directory cannot be listed: that names the path and the error", () => {
+  test("are unknown if the directory cannot be listed, and the fault names the path and the error", () => {
     mkdirSync(join(scratch.path, "local"));
     symlinkSync("tool", join(scratch.path, NAME));
     expect(list()).toEqual({

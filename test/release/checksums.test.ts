@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { checksumLines, mergeChecksums, otherChecksums } from "../../scripts/release/checksums.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
-test("one line for each file, sorted by name", async () => {
+test("checksums are written one line per file, sorted by name", async () => {
   using scratch = scratchDirectory();
   writeFileSync(join(scratch.path, "mur-roost-b"), "abc");
   writeFileSync(join(scratch.path, "mur-roost-a"), "");
@@ -29,7 +29,7 @@ test.skipIf(Bun.which("sha256sum") === null)("sha256sum -c accepts it, and notic
 describe("another program's lines", () => {
   const sum = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 
-  test("are read, and sorted in with one's own by name", () => {
+  test("are read, and sorted by name among the new lines", () => {
     const text = `${sum}  mur-0.1.0-linux-x86_64\n${sum} *mur-0.1.0-darwin-x86_64\n`;
     const others = otherChecksums(text, "mur.txt", "0.1.0");
     expect(others).toEqual({

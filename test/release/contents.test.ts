@@ -25,7 +25,7 @@ beforeAll(async () => {
   contents = { runtime: Bun.version, parts: runtimeParts(), packages: await bundledPackages(metafile) };
 });
 
-/** Packages of which a module stands in the executable, by the paths that the bundler leaves beside each. */
+/** Packages with a module in the executable, found by the paths that the bundler writes next to each module. */
 function packagesInBytes(): string[] {
   const text = readFileSync(executable, "latin1");
   const found = text.matchAll(/\/\/ (?:\.\.\/)*node_modules\/((?:@[\w.-]+\/)?[\w.-]+)\//g);
@@ -38,7 +38,7 @@ test("the packages are those whose code is in the executable", () => {
   expect(listed).toEqual(packagesInBytes());
 });
 
-test("nothing is in it because it happens to lie in node_modules", () => {
+test("no package is listed only because it lies in node_modules", () => {
   const packages: Readonly<Record<string, Locked>> = JSON.parse(JSON.stringify(lock.packages));
   const asked = new Set<string>();
   const pending = sourceImports();
@@ -84,7 +84,7 @@ test("the notices name the runtime, its libraries and every package, with licenc
   }
 });
 
-test("the bill of materials lists the same, and is the same bytes each time", () => {
+test("the bill of materials lists the same packages, and has the same bytes each time", () => {
   const text = billOfMaterialsText("0.1.0", contents);
   expect(billOfMaterialsText("0.1.0", contents)).toBe(text);
   const bom = JSON.parse(text);
@@ -107,6 +107,6 @@ test("the bill of materials lists the same, and is the same bytes each time", ()
   });
 });
 
-test("a library that the table of the runtime does not know stops the release", () => {
+test("a library missing from the runtime's table stops the release", () => {
   expect(() => runtimeParts({ ...process.versions, newlib: "1.0" })).toThrow("newlib");
 });

@@ -24,7 +24,7 @@ test("reads every library's needs, in the file's order", () => {
   ]);
 });
 
-test("a damaged file is a fault and no exception", () => {
+test("a damaged file causes a fault and not an exception", () => {
   const file = syntheticElf({ "libc.so.6": ["GLIBC_2.17"] });
   for (let length = 0; length < file.length; length++) {
     expect(readVersionNeeds(file.subarray(0, length)).ok).toBe(false);
@@ -44,26 +44,26 @@ test.skipIf(process.platform !== "linux")("reads the real file that runs this", 
   });
 });
 
-describe("what glibc may be asked for", () => {
-  test("versions up to the limit, compared as numbers", () => {
+describe("the check of glibc versions", () => {
+  test("accepts versions up to the limit, compared as numbers", () => {
     expect(verdict({ "libc.so.6": ["GLIBC_2.9", "GLIBC_2.34", "GLIBC_2.2.5"] })).toBe("GLIBC_2.34");
     expect(verdict({ "libc.so.6": ["GLIBC_2.4"], "libm.so.6": ["GLIBC_2.29"] })).toBe("GLIBC_2.29");
   });
 
-  test("nothing above it, in any library", () => {
+  test("refuses a version above the limit in any library", () => {
     const above = "libm.so.6 must provide GLIBC_2.35, and GLIBC_2.34 is the newest that is promised";
     expect(verdict({ "libc.so.6": ["GLIBC_2.17"], "libm.so.6": ["GLIBC_2.35"] })).toBe(above);
     expect(verdict({ "libc.so.6": ["GLIBC_2.34.1"] })).toContain("GLIBC_2.34.1");
     expect(verdict({ "libc.so.6": ["GLIBC_3.0"] })).toContain("GLIBC_3.0");
   });
 
-  test("no version that is not a number: it names a newer loader's feature, or one build", () => {
+  test("refuses a version that is not a number, since it names a loader feature or one build", () => {
     expect(verdict({ "libc.so.6": ["GLIBC_2.17", "GLIBC_ABI_DT_RELR"] })).toContain("GLIBC_ABI_DT_RELR");
     expect(verdict({ "libc.so.6": ["GLIBC_PRIVATE"] })).toContain("GLIBC_PRIVATE");
   });
 
-  test("other libraries' versions do not count, and a file without any glibc version is suspect", () => {
+  test("ignores versions of other libraries, and refuses a file without any glibc version", () => {
     expect(verdict({ "libgcc_s.so.1": ["GCC_4.2.0"], "libc.so.6": ["GLIBC_2.17"] })).toBe("GLIBC_2.17");
-    expect(verdict({ "libgcc_s.so.1": ["GCC_4.2.0"] })).toContain("no GLIBC version");
+    expect(verdict({ "libgcc_s.so.1": ["GCC_4.2.0"] })).toContain("not name any GLIBC version");
   });
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { parseReleaseFlags } from "../../scripts/release/flags.ts";
 
-test("a release builds twice and has its own checksums only, unless it is told otherwise", () => {
+test("a release builds twice and contains only its own checksums by default", () => {
   expect(parseReleaseFlags([])).toEqual({ ok: true, value: { buildTwice: true, withChecksums: undefined } });
   const told: ReturnType<typeof parseReleaseFlags> = {
     ok: true,

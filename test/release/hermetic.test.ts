@@ -66,7 +66,7 @@ function run(command: readonly string[], cwd: string, env: Record<string, string
   return { code: ended.exitCode, stdout: ended.stdout.toString(), stderr: ended.stderr.toString() };
 }
 
-test("the directory is hostile: Bun itself runs into it", () => {
+test("the directory is hostile: it misleads Bun itself", () => {
   writeFileSync(join(hostile, "harmless.ts"), "");
   expect(run([process.execPath, "harmless.ts"], hostile, { HOME: home }).code).toBe(66);
   expect(existsSync(mark)).toBe(true);
@@ -77,7 +77,7 @@ describe.each([
   ["hostile", hostile],
   ["broken", broken],
 ])("in the %s directory", (_, cwd) => {
-  test("--version is the compiled one", () => {
+  test("--version prints the compiled version", () => {
     expect(run([compiledBinary(), "--version"], cwd, { HOME: home })).toEqual({
       code: 0,
       stdout: `mur-roost ${VERSION}\n`,
@@ -85,7 +85,7 @@ describe.each([
     });
   });
 
-  test("the environment is the process's own: no HOME comes out of .env", () => {
+  test("the environment is the process's own, and HOME is not read from .env", () => {
     const { code, stderr } = run([compiledBinary()], cwd, {});
     expect(stderr).toContain("the home directory could not be resolved: HOME is not set");
     expect(code).toBe(1);

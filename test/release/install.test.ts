@@ -14,7 +14,7 @@ const OLD = "#!/bin/sh\necho mur-roost 0.0.1\n";
 
 const digest = sha256OfFile(compiledBinary());
 
-/** Put before a command: a mount namespace of its own, in which nothing is mounted at /proc. */
+/** Put before a command to run it in its own mount namespace, with nothing mounted at /proc. */
 const WITHOUT_PROC = ["unshare", "-m", "sh", "-c", 'umount -l /proc && exec "$0" "$@"'];
 
 const canHideProc =
@@ -27,7 +27,7 @@ async function prepare(directory: string, file = FILE) {
   const commands = join(directory, "bin");
   mkdirSync(release);
   mkdirSync(commands);
-  // A link, because a hundred megabytes take their time: whoever changes the file takes a copy first.
+  // A link, because copying a hundred megabytes is slow. A test that changes the file copies it first.
   symlinkSync(compiledBinary(), join(release, file));
   writeFileSync(join(release, "checksums.txt"), `${await digest}  ${file}\n`);
   writeFileSync(join(commands, "mur-roost"), OLD, { mode: 0o755 });
@@ -44,7 +44,7 @@ function install(release: string, commands: string, version = VERSION, prefix: r
   return { code: run.exitCode, said: run.stdout.toString(), complained: run.stderr.toString() };
 }
 
-/** The file becomes one of its own, with one byte changed. */
+/** Replaces the link by a copy of the file with one byte changed. */
 function changeByte(path: string, at: number): void {
   const bytes = readFileSync(path);
   bytes.writeUInt8(bytes.readUInt8(at) ^ 0xff, at);
@@ -53,7 +53,7 @@ function changeByte(path: string, at: number): void {
 }
 
 describe("installing", () => {
-  test("puts the binary in place of the old one", async () => {
+  test("replaces the old binary", async () => {
     using scratch = scratchDirectory();
     const { release, commands } = await prepare(scratch.path);
     expect(install(release, commands)).toEqual({
@@ -72,7 +72,7 @@ describe("installing", () => {
     expect(readdirSync(commands)).toEqual(["mur-roost"]);
   }
 
-  test("leaves the old one where a byte was changed on the way", async () => {
+  test("keeps the old binary if a byte of the new one was changed", async () => {
     using scratch = scratchDirectory();
     const { release, commands } = await prepare(scratch.path);
     changeByte(join(release, FILE), 50_000_000);
@@ -82,7 +82,7 @@ describe("installing", () => {
     expectOldOne(commands);
   });
 
-  test("leaves the old one where the published binary does not start here", async () => {
+  test("keeps the old binary if the new one does not start here", async () => {
     using scratch = scratchDirectory();
     const { release, commands } = await prepare(scratch.path);
     // The kind of machine, in an ELF header (18) and in a Mach-O header (4): the checksum is right all the same.
@@ -106,7 +106,7 @@ describe("installing", () => {
     },
   );
 
-  test("leaves the old one where the binary is of another version than its name says", async () => {
+  test("keeps the old binary if the new one's version does not match its name", async () => {
     using scratch = scratchDirectory();
     const misnamed = `mur-roost-9.9.9-${PLATFORM}`;
     const { release, commands } = await prepare(scratch.path, misnamed);

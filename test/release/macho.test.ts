@@ -43,7 +43,7 @@ function complaints(file: Uint8Array): readonly string[] {
 }
 
 describe("signing", () => {
-  test("makes an ad-hoc signature that the verifier has nothing against", () => {
+  test("makes an ad-hoc signature that the verifier accepts", () => {
     const signed = report(sign());
     expect(faultsAgainst(signed, EXPECTED)).toEqual([]);
     expect(signed.codeLimit).toBe(CONTENT_BYTES);
@@ -57,7 +57,7 @@ describe("signing", () => {
     expect(report(signed).pageHashes.at(-1)).toBe(createHash("sha256").update(lastPage).digest("hex"));
   });
 
-  test("changes nothing of the content but the sizes in its load commands", () => {
+  test("changes nothing in the content but the sizes in its load commands", () => {
     const before = syntheticMachO({ contentBytes: CONTENT_BYTES });
     const signed = sign();
     const changed = Array.from(before.subarray(0, CONTENT_BYTES).keys()).filter(
@@ -71,7 +71,7 @@ describe("signing", () => {
     expect(changed.filter((at) => !allowed.includes(at))).toEqual([]);
   });
 
-  test("cuts off what a longer old signature leaves behind, and signs its own file to the same bytes", () => {
+  test("cuts off the rest of a longer old signature, and signing again gives the same bytes", () => {
     const long = signAdHoc(
       syntheticMachO({ contentBytes: CONTENT_BYTES, oldSignatureBytes: 20_000 }),
       REQUEST,
@@ -95,7 +95,7 @@ describe("signing", () => {
     );
   });
 
-  test("refuses what it cannot sign whole", () => {
+  test("refuses a file that it cannot sign completely", () => {
     const good = syntheticMachO({ contentBytes: CONTENT_BYTES });
     const refused = (file: Uint8Array, request = REQUEST) => {
       const signed = signAdHoc(file, request);
@@ -131,7 +131,7 @@ describe("verifying", () => {
     expect(complaints(mixed).join()).toContain("the code limit is");
   });
 
-  test("says what is not as a release must have it", () => {
+  test("reports an identifier, flags or entitlements that are not the expected ones", () => {
     const plain = report(sign(CONTENT_BYTES, { identifier: "bun", entitlements: [] }));
     expect(plain.faults).toEqual([]);
     expect(faultsAgainst(plain, { ...EXPECTED, flags: 0x10000 })).toEqual([
@@ -141,7 +141,7 @@ describe("verifying", () => {
     ]);
   });
 
-  test("answers for any damage without throwing", () => {
+  test("reports any damage without throwing", () => {
     const signed = sign();
     const damage = fc.array(
       fc.tuple(fc.integer({ min: 0, max: signed.length - 1 }), fc.integer({ max: 255, min: 0 })),
@@ -199,7 +199,7 @@ for (const target of TARGETS.filter(({ format }) => format === "mach-o")) {
       `1 of ${sound.pageHashes.length} page hashes do not match the file`,
     ]);
   };
-  // A hundred megabytes, read and hashed twice, beside whatever else the machine does.
+  // A hundred megabytes are read and hashed twice, possibly on a busy machine.
   test.skipIf(!existsSync(file))(`the released ${target.platform} file is sound`, soundness, 60_000);
 }
 

@@ -25,14 +25,14 @@ describe("a runtime's package", () => {
   }
   const FILES = { "package/package.json": "{}", "package/bin/bun": "#!/bin/sh\n" };
 
-  test("gives up its executable where it is the pinned one", async () => {
+  test("yields its executable if it is the pinned one", async () => {
     using scratch = scratchDirectory();
     expect(await unpack(scratch.path, FILES, () => {})).toEqual({ ok: true, value: undefined });
     expect(readFileSync(join(scratch.path, "bun"), "utf8")).toBe("#!/bin/sh\n");
     expect(statSync(join(scratch.path, "bun")).mode & 0o777).toBe(0o755);
   });
 
-  test("is not even unpacked where one bit differs", async () => {
+  test("is not unpacked if one bit differs", async () => {
     using scratch = scratchDirectory();
     // The gzip header's time: it changes nothing that is inside.
     const outcome = await unpack(scratch.path, FILES, (bytes) => bytes.writeUInt8(bytes.readUInt8(4) ^ 1, 4));
@@ -79,13 +79,13 @@ test("a failed download quotes npm's own words", async () => {
 });
 
 describe("the pins", () => {
-  test("are of the Bun that package.json asks for", () => {
+  test("are for the Bun version in package.json", () => {
     expect(pins.version).toBe(manifest.devDependencies.bun);
     expect(checkPinnedVersion(pins.version).ok).toBe(true);
     expect(checkPinnedVersion("0.0.1")).toEqual({ ok: false, fault: expect.stringContaining("npm ci") });
   });
 
-  test("agree with the lock file about every package that both name", () => {
+  test("agree with the lock file on every package that both name", () => {
     const locked: ReadonlyMap<string, object> = new Map(Object.entries(lock.packages));
     const both = Object.entries(pins.sha512).filter(([name]) => locked.has(`node_modules/${name}`));
     expect(both.length).toBeGreaterThan(0);

@@ -10,18 +10,18 @@ import { until } from "../kit/until.ts";
 
 const NATIVE: Runner = { name: "native", prefix: [], missing: undefined };
 
-// Only Linux has the directory that nobody may write to, and only Linux builds releases.
+// Only Linux has a directory that no user can write to, and only Linux builds releases.
 describe.skipIf(process.platform !== "linux")("starting a built binary", () => {
   const never = new AbortController().signal;
 
-  test("passes where it answers as it should", async () => {
+  test("passes if the binary answers correctly", async () => {
     expect(await smoke(compiledBinary(), VERSION, NATIVE, never)).toEqual({
       ok: true,
       value: "--version, health check and SIGTERM",
     });
   });
 
-  /** A program that says the right version, and does this where it is to be a daemon. */
+  /** A program that prints the right version, and does this when it is started as a daemon. */
   function program(directory: string, script: string): string {
     const path = join(directory, "mur-roost");
     writeFileSync(
@@ -38,16 +38,16 @@ describe.skipIf(process.platform !== "linux")("starting a built binary", () => {
     return outcome.ok ? "passed" : outcome.fault;
   }
 
-  test("fails with the program's own words where it does not come to listen", async () => {
+  test("fails with the program's own message if it never listens", async () => {
     expect(await verdict("echo 'mur-roost: cannot count' >&2; exit 1")).toContain("mur-roost: cannot count");
   });
 
-  test("fails where nothing answers on the port", async () => {
+  test("fails if nothing answers on the port", async () => {
     const lines = "printf 'mur-roost: listening on 127.0.0.1:1\\nmur-roost: machine ceiling\\n' >&2";
     expect(await verdict(`${lines}; exec sleep 60`)).toContain("GET /health answered nothing");
   });
 
-  test("fails where the version is another one", async () => {
+  test("fails if the version is wrong", async () => {
     const outcome = await smoke(compiledBinary(), "9.9.9", NATIVE, never);
     expect(outcome).toEqual({ ok: false, fault: expect.stringContaining(`"mur-roost ${VERSION}\\n"`) });
   });
@@ -68,7 +68,7 @@ describe.skipIf(process.platform !== "linux")("starting a built binary", () => {
   });
 });
 
-test("every Linux file is tried, and what an emulator lacks is named", () => {
+test("every Linux file is tried, and a missing emulator is named", () => {
   for (const target of TARGETS) {
     const runners = runnersFor(target);
     expect(runners.length > 0).toBe(target.format === "elf");

@@ -20,7 +20,7 @@ describe("the steps", () => {
   }
   const passes = async () => success("fine");
 
-  test("say what they did and how long it took", async () => {
+  test("report what they did and how long it took", async () => {
     const { value, lines } = await run({ build: passes, glibc: passes });
     expect(value.ok).toBe(true);
     expect(lines).toEqual(["linux-x86_64 build 1.3 s fine", "linux-x86_64 glibc 1.3 s fine"]);
@@ -73,7 +73,7 @@ describe("a release", () => {
     return join(directory, "release");
   }
 
-  test("appears whole, in place of the one before, and leaves nothing beside it", async () => {
+  test("replaces the previous one in one step, and leaves no other files", async () => {
     using scratch = scratchDirectory();
     const place = dist(scratch.path);
     expect(
@@ -89,7 +89,7 @@ describe("a release", () => {
     expect(readdirSync(scratch.path)).toEqual(["release"]);
   });
 
-  test("appears where there was none, not even a place for it", async () => {
+  test("is created even if its directory does not exist", async () => {
     using scratch = scratchDirectory();
     const place = join(scratch.path, "dist/release");
     await stageRelease(
@@ -99,7 +99,7 @@ describe("a release", () => {
     expect(readdirSync(place)).toEqual(["checksums.txt"]);
   });
 
-  test("does not appear where a step fails, and the one before stays", async () => {
+  test("is not created if a step fails, and the previous one stays", async () => {
     using scratch = scratchDirectory();
     const place = dist(scratch.path);
     const failing = written(() => failure("linux-x86_64: glibc: too new"));

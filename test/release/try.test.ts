@@ -15,7 +15,7 @@ function tryRelease(...args: string[]) {
   return { exitCode, told: stderr.toString() };
 }
 
-test("it names what it needs", () => {
+test("the script prints its usage if its arguments are wrong", () => {
   using empty = scratchDirectory();
   for (const args of [[], [empty.path], [empty.path, "more"]]) {
     expect(tryRelease(...args)).toEqual({
@@ -25,7 +25,7 @@ test("it names what it needs", () => {
   }
 });
 
-test("a file that is not the one in checksums.txt is not even copied", () => {
+test("a file that differs from checksums.txt is not copied", () => {
   using release = scratchDirectory();
   const machine = arch() === "arm64" ? "aarch64" : "x86_64";
   const name = `mur-roost-${VERSION}-${platform()}-${machine}`;

@@ -1,4 +1,4 @@
-/** `--version` of the compiled daemon, where its output does not get through. */
+/** `--version` of the compiled daemon, if its output cannot be written. */
 import { expect, test } from "bun:test";
 import { closeSync, constants, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +26,7 @@ test.skipIf(!existsSync("/dev/full"))("a full disk is a failure, in one line tha
   expect(exitCode).toBe(1);
 });
 
-test("a reader that went away is no failure", () => {
+test("a reader that went away is not a failure", () => {
   using scratch = scratchDirectory();
   const fifo = join(scratch.path, "fifo");
   expect(Bun.spawnSync(["mkfifo", fifo]).exitCode).toBe(0);
@@ -47,7 +47,7 @@ test("`mur-roost --version | true` succeeds", () => {
   expect(stderr.toString()).toBe("0\n");
 });
 
-test("the line is the name and the version, and nothing else is written", () => {
+test("the only output is one line with the name and the version", () => {
   const { exitCode, stdout, stderr } = Bun.spawnSync([compiledBinary(), "--version"]);
   expect(stdout.toString()).toBe(`mur-roost ${VERSION}\n`);
   expect(stderr.toString()).toBe("");

@@ -56,7 +56,7 @@ async function outcomeOf(run: ReturnType<typeof mutants>) {
 }
 
 describe("a mutation run", () => {
-  test("prints what no test notices, changes nothing in the tree, and leaves nothing behind", async () => {
+  test("prints the changes that no test notices, and leaves the tree as it was", async () => {
     const { out, err, code } = await outcomeOf(mutants("tokens"));
     expect(err).toBe("");
     expect(out.split("\n")).toEqual([
@@ -70,7 +70,7 @@ describe("a mutation run", () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  test("says of a tree that does not pass that it does not, and changes nothing", async () => {
+  test("reports a tree whose tests fail, and changes nothing", async () => {
     await write("src/tokens/sum.ts", SOURCE.replace("+", "-"));
     const { out, err, code } = await outcomeOf(mutants("tokens"));
     expect(err).toStartWith("mutants: test/tokens/ fails before anything is changed, so nothing was:\n");
@@ -79,7 +79,7 @@ describe("a mutation run", () => {
     expect(readdirSync(temporary)).toEqual([]);
   });
 
-  test("tries some of the changes where it is asked to, in a file alone", async () => {
+  test("tries a sample of the changes in one file on request", async () => {
     const { out, err } = await outcomeOf(mutants("tokens/sum.ts", "--every=3"));
     expect(err).toBe("");
     expect(out).toEndWith(
@@ -92,7 +92,7 @@ describe("a mutation run", () => {
     }
   });
 
-  test("does not know other folders", async () => {
+  test("refuses other folders", async () => {
     const { out, err, code } = await outcomeOf(mutants("tokens", "log"));
     expect(err).toBe("mutants: 'log' is none of referee, tokens, sessions, registry, census, api\n");
     expect([out, code]).toEqual(["", 1]);

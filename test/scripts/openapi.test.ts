@@ -7,7 +7,7 @@ import { createWorld, type World } from "../runtime/world.ts";
 // Processes start slowly on a machine that is busy with other things.
 setDefaultTimeout(120_000);
 
-test("openapi.json is what the schemas say now (npm run openapi writes it)", async () => {
+test("openapi.json matches the schemas (npm run openapi writes it)", async () => {
   expect(await Bun.file(OPENAPI_PATH).text()).toBe(await openApiText());
 });
 
@@ -111,8 +111,8 @@ async function knownSentences(): Promise<(route: string, status: number, answer:
   };
 }
 
-describe("what the daemon really answers", () => {
-  test("is what the document says", async () => {
+describe("each real answer of the daemon", () => {
+  test("fits the document", async () => {
     const document = await Bun.file(OPENAPI_PATH).json();
     const known = await knownSentences();
     const heard = [
@@ -153,7 +153,7 @@ describe("what the daemon really answers", () => {
     expect(sentences.size).toBeGreaterThan(18);
   });
 
-  test("and another sentence, status or field would be told from it", async () => {
+  test("would not fit with another sentence, status or field", async () => {
     const document = await Bun.file(OPENAPI_PATH).json();
     const { responses } = document.paths["/spawn"].post;
     const refused = responses[403].content["application/json"].schema;

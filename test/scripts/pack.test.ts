@@ -67,7 +67,7 @@ what the daemon holds of it:
 `);
   expect(readdirSync(place).sort()).toEqual(["worker-1.0.0.mur.zip", "worker-1.0.0.sha256"]);
   expect(readdirSync(host.registry)).toEqual(["local"]);
-  // The same folder gives the same bytes, and what else stands there stays.
+  // The same folder gives the same bytes, and other files there are kept.
   writeFileSync(join(place, "worker-1.0.0.meta.json"), "{}");
   expect(pack("worker").stdout).toBe(first.stdout);
   expect(readdirSync(place)).toHaveLength(3);
@@ -121,7 +121,7 @@ test.each([
   expect(readdirSync(path).filter((name) => name === ".registry")).toEqual([]);
 });
 
-test("a link is refused, and leaves nothing in the registry", () => {
+test("a link is refused, and nothing is written to the registry", () => {
   const path = folder("linked", { "murmur.yaml": "name: linked\nversion: 1.0.0\n" });
   symlinkSync("/etc/hostname", join(path, "hostname"));
   const { exitCode, stderr } = pack(path, "--registry-path", "third");

@@ -21,7 +21,7 @@ export const second = (value: number) =>
   first() + value; // Beside code.
 `;
 
-test("a slim map names the line of each line, in sources without what is no code", async () => {
+test("a slim map gives the source line of each line, and contains only the code of its sources", async () => {
   using scratch = scratchDirectory();
   mkdirSync(join(scratch.path, "src"));
   writeFileSync(join(scratch.path, "src/more.ts"), SOURCE);

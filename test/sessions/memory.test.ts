@@ -10,22 +10,22 @@ const added: Readonly<Record<string, Readonly<Record<string, number>>>> = JSON.p
 );
 
 test.each([
-  // Three quarters of 1,024; of 2,048 and 4,096 besides.
+  // Three quarters of 1,024, and then of 2,048 and 4,096.
   ["768 finished", 1],
   ["769 finished", 2],
   ["5376 finished", 3],
   ["5377 finished", 4],
-])("%s sessions take no objects, and tables that double", (history, tables) => {
+])("%s sessions need no objects, and their tables grow by doubling", (history, tables) => {
   expect(added[history]?.Uint32Array).toBe(tables);
   expect(added[history]?.Object).toBeLessThan(100);
 });
 
-test("a session that ended before its children takes none once the last of them has ended", () => {
+test("a session that ended before its children needs no objects once its last child has ended", () => {
   // Each approval stays for its minute, with the session that it counts for.
   expect(added["1000 orphans"]?.Object).toBeLessThan(2100);
 });
 
-test("approvals are kept together, those of some seconds each, and forgotten together", () => {
+test("approvals of a few seconds are kept together and forgotten together", () => {
   // One for each five seconds that begin, the last at twenty, and that of the sessions.
   expect(added["2001 reserved"]?.Map).toBe(6);
   expect(added["2001 reserved"]?.Object).toBeGreaterThan(1990);

@@ -127,7 +127,7 @@ function happening(model: Model, next: (bound: number) => number): Happening {
   return wait(next(8000));
 }
 
-test("the same with more than ten thousand sessions, most of which have ended", () => {
+test("counts equal the model's with more than ten thousand sessions, most of which have ended", () => {
   fc.assert(
     fc.property(fc.noShrink(fc.integer()), (seed) => {
       const model = new Model();

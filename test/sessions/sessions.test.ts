@@ -5,7 +5,7 @@ import { APPROVAL_LIFETIME_MS } from "../../src/tokens/authority.ts";
 const id = (number: number) => `ses_${number}` as SessionId;
 const approvalId = (number: number) => String(number).padStart(32, "0");
 
-test("fifty thousand reservations of one session end with it at once, and expire without being walked twice", () => {
+test("fifty thousand reservations end at once with their session, and are not walked twice on expiry", () => {
   let now = 0;
   const sessions = new Sessions<string>(() => now);
   const [one, other] = [id(1), id(2)];
@@ -21,7 +21,7 @@ test("fifty thousand reservations of one session end with it at once, and expire
   expect(sessions.liveChildren(other)).toBe(0);
 });
 
-test("each approval is known for its own sixty seconds, however many were granted before and after it", () => {
+test("each approval is known for its own sixty seconds, regardless of how many others are granted", () => {
   let now = 0;
   const sessions = new Sessions<string>(() => now);
   sessions.addRoot(id(1), 3, "held");
@@ -50,7 +50,7 @@ test("each approval is known for its own sixty seconds, however many were grante
   expect(sessions.liveChildren(id(1))).toBe(4001);
 });
 
-test("an approval expires at its own time, also where the next one was granted a moment later", () => {
+test("an approval expires at its own time, even if the next one was granted a moment later", () => {
   let now = 0;
   const sessions = new Sessions<string>(() => now);
   sessions.addRoot(id(1), 3, "held");
@@ -69,7 +69,7 @@ test("an approval expires at its own time, also where the next one was granted a
   expect(sessions.liveChildren(id(1))).toBe(1);
 });
 
-test("a finished session is known by its outcome and depth for ever, however many there are", () => {
+test("the outcome and depth of every finished session are kept for ever", () => {
   const sessions = new Sessions<string>(() => 0);
   const outcome = (number: number) => (number % 3 === 0 ? "failed" : "complete");
   const depth = (number: number) => (number % 2 === 0 ? 0 : 2 ** 32 - 1);
@@ -91,7 +91,7 @@ test("a finished session is known by its outcome and depth for ever, however man
   expect(sessions.figures(id(20_000))).toBeUndefined();
 });
 
-test("each count knows the time by itself", () => {
+test("each count reads the time itself", () => {
   for (const count of ["live", "liveChildren", "figures"] as const) {
     let now = 0;
     const sessions = new Sessions<string>(() => now);
@@ -104,7 +104,7 @@ test("each count knows the time by itself", () => {
   }
 });
 
-test("a session or an approval that is not known changes nothing", () => {
+test("an unknown session or approval changes nothing", () => {
   const sessions = new Sessions<string>(() => 0);
   sessions.reserve(id(1), approvalId(1));
   sessions.finish(id(1), "complete");

@@ -9,7 +9,7 @@ const MOST_APPROVALS = 2;
 /** Two of them are an approval's life. */
 const CLOCK_STEP_MS = APPROVAL_LIFETIME_MS / 2;
 
-/** Sessions and approvals by their number, in the order in which they first appear: any other order is the same history. */
+/** Sessions and approvals, numbered in the order of their first appearance: any other order is the same history. */
 type Event =
   | { readonly kind: "root" }
   | { readonly kind: "spawn"; readonly parent: number }
@@ -22,7 +22,7 @@ type Event =
 const depthOf = (number: number) => number + 5;
 const id = (number: number) => `ses_${number}` as SessionId;
 
-/** Lets an event happen to both. Where nobody could bring it about, nothing happens and the answer is `false`. */
+/** Applies an event to both. An event that cannot happen in this state is skipped, and the result is `false`. */
 function happen(event: Event, model: Model, sessions: Sessions<string>): boolean {
   const next = model.sessions.length;
   switch (event.kind) {
@@ -78,7 +78,7 @@ const EVENTS: readonly Event[] = [
   { kind: "clock" },
 ];
 
-/** Lets a history happen anew; `undefined` where its last event could not. */
+/** Replays a history; `undefined` if its last event could not happen. */
 function replay(history: readonly Event[]): { model: Model; sessions: Sessions<string> } | undefined {
   const model = new Model();
   const sessions = new Sessions<string>(() => model.now);
@@ -87,7 +87,7 @@ function replay(history: readonly Event[]): { model: Model; sessions: Sessions<s
   return isWhole ? { model, sessions } : undefined;
 }
 
-test("in every history of up to seven events no count differs from the model's", () => {
+test("no count differs from the model's in any history of up to seven events", () => {
   let histories = 0;
   const history: Event[] = [];
   const extend = (): void => {
@@ -106,6 +106,6 @@ test("in every history of up to seven events no count differs from the model's",
     }
   };
   extend();
-  // None was left out. No count is below zero or above what was asked for, because none of the model's ever is.
+  // No history was left out. No count is below zero or too high, because the model's counts never are.
   expect(histories).toBe(43_996);
 });

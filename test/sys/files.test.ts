@@ -56,7 +56,7 @@ function errnoOf(result: Posix<unknown>): string {
 
 const name = encodeName;
 
-test("an error of the system is its name, also under load on the same thread", () => {
+test("a system error is reported by its name, even under load on the same thread", () => {
   writeFileSync(join(folder, "file"), "");
   for (let round = 0; round < 20_000; round++) {
     expect(errnoOf(openForReadingAt(directory, name("absent")))).toBe("ENOENT");
@@ -70,7 +70,7 @@ test("an error of the system is its name, also under load on the same thread", (
   expect(errnoOf(seek(must(openPipe()).readEnd, 0, "start"))).toBe("ESPIPE");
 });
 
-test("a name that could leave its directory, or be cut, is refused", () => {
+test("a name that could leave its directory or be truncated is refused", () => {
   for (const bad of ["", "a/b", "/etc/passwd", "../x", "a\0b"]) {
     expect(errnoOf(openForReadingAt(directory, name(bad)))).toBe("EINVAL");
     expect(errnoOf(createFileAt(directory, name(bad)))).toBe("EINVAL");
@@ -79,7 +79,7 @@ test("a name that could leave its directory, or be cut, is refused", () => {
   expect(errnoOf(openForReadingAt(directory, new Uint8Array(256).fill(97)))).toBe("ENAMETOOLONG");
 });
 
-test("links are refused in the last place and read as they are written", () => {
+test("a link as the last component is refused, and its target is read as written", () => {
   symlinkSync("/etc", join(folder, "directory"));
   symlinkSync("/etc/passwd", join(folder, "file"));
   expect(["ELOOP", "ENOTDIR"]).toContain(errnoOf(openDirectoryAt(directory, name("directory"))));
@@ -96,7 +96,7 @@ test("links are refused in the last place and read as they are written", () => {
   expect(readlinkSync(join(folder, "longest")).length).toBe(4095);
 });
 
-test("a file is made once, with exactly its mode, and its time kept to the nanosecond", () => {
+test("a file is created once, with exactly its mode and with its time to the nanosecond", () => {
   const file = must(createFileAt(directory, name("file")));
   must(setMode(file, 0o622));
   expect(must(write(file, encodeName("content")))).toBe(7);
@@ -124,7 +124,7 @@ test("a file is made once, with exactly its mode, and its time kept to the nanos
   close(again);
 });
 
-test("a mode is set by name without opening, and never on a link's target", () => {
+test("a mode is set by name without opening the file, and never on a link's target", () => {
   mkdirSync(join(folder, "closed"), { mode: 0o700 });
   writeFileSync(join(folder, "target"), "");
   chmodSync(join(folder, "closed"), 0);
@@ -136,7 +136,7 @@ test("a mode is set by name without opening, and never on a link's target", () =
   expect(lstatSync(join(folder, "target")).mode).toBe(before);
 });
 
-test("a listing holds every name as bytes, in their order, with its kind", () => {
+test("a listing holds every name as bytes, sorted, with its kind", () => {
   writeFileSync(join(folder, "b"), "");
   mkdirSync(join(folder, "a"));
   symlinkSync("b", join(folder, "c"));
@@ -162,7 +162,7 @@ function makeThenOpen(text: string): Posix<Descriptor> {
   return openDirectoryAt(directory, name(text));
 }
 
-test("entries are moved and taken away", () => {
+test("entries are moved and removed", () => {
   const inner = must(makeThenOpen("inner"));
   close(must(createFileAt(directory, name("file"))));
   must(renameAt(directory, name("file"), inner, name("moved")));
@@ -198,7 +198,7 @@ test("content is copied between descriptors, from position to position", () => {
   close(to);
 });
 
-test("no program inherits what was opened here", () => {
+test("no program inherits a file opened here", () => {
   const { readEnd, writeEnd } = must(openPipe());
   expect(must(write(writeEnd, encodeName("x")))).toBe(1);
   expect(must(read(readEnd, new Uint8Array(4)))).toBe(1);

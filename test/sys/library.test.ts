@@ -4,7 +4,7 @@ import { callsOf, errno, libraryFault } from "../../src/sys/library.ts";
 import { threadsToBeHad } from "../../src/sys/threads.ts";
 import { until } from "../kit/until.ts";
 
-test("calls are bound together, or none of them is, and nothing throws", () => {
+test("either all calls are bound or none, and nothing throws", () => {
   const calls = callsOf({ getpid: { args: [], returns: "i32" } });
   expect(calls()?.getpid()).toBe(process.pid);
   const lacking = callsOf({
@@ -15,17 +15,17 @@ test("calls are bound together, or none of them is, and nothing throws", () => {
   expect(lacking()).toBeUndefined();
 });
 
-test("a function that is lacking is no fault of the library", () => {
+test("a missing function is not a fault of the library", () => {
   expect(libraryFault()).toBeUndefined();
 });
 
-test("the error of a call is told right after it", () => {
+test("the error of a call is available right after it", () => {
   const calls = callsOf({ close: { args: ["i32"], returns: "i32" } });
   expect(calls()?.close(-1)).toBe(-1);
   expect(errno()).toBe(9);
 });
 
-test.skipIf(process.platform !== "linux")("threads that are asked for are had, and end", async () => {
+test.skipIf(process.platform !== "linux")("requested threads start, and end", async () => {
   const threads = () => readdirSync("/proc/self/task").length;
   const before = threads();
   expect(threadsToBeHad(before + 20)).toBe(before + 20);

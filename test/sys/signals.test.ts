@@ -6,7 +6,7 @@ setDefaultTimeout(120_000);
 
 const SIGNALS = join(import.meta.dir, "../../src/sys/signals.ts");
 
-test("a handler of SIGCHLD is left where it is", async () => {
+test("a handler of SIGCHLD is not replaced", async () => {
   const program = `
     import { keepExitStatuses } from "${SIGNALS}";
     process.on("SIGCHLD", () => process.exit(9));

@@ -50,17 +50,17 @@ async function run(script: string, environment: Record<string, string> = {}) {
   return { text, ended: ended.ok ? ended.value : ended.fault };
 }
 
-test("the program starts in its directory, by its argv and environment, and its end is its own", async () => {
+test("the program starts with its directory, argv and environment, and its own exit status is reported", async () => {
   const { text, ended } = await run('pwd; echo "$0"; echo "$GREETING"; exit 5', { GREETING: "grüß dich" });
   expect(text).toBe("/usr\na name of its own\ngrüß dich\n");
   expect(ended).toEqual({ kind: "exited", status: 5 });
 });
 
-test("a signal that ends it is told by its number", async () => {
+test("a signal that ends the program is reported by its number", async () => {
   expect((await run("kill -9 $$")).ended).toEqual({ kind: "signaled", number: 9 });
 });
 
-test("its standard streams are real pipes, which it may open by their names", async () => {
+test("the program's standard streams are real pipes, which it can open by name", async () => {
   expect((await run("echo x > /dev/stdout")).text).toBe("x\n");
 });
 
@@ -77,19 +77,22 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test.skipIf(process.platform !== "linux")("no signal is blocked, and none is ignored", async () => {
-  const { text } = await run("exec grep -E '^Sig(Blk|Ign)' /proc/self/status");
-  const sets = new Map(
-    text
-      .trim()
-      .split("\n")
-      .map((line) => line.split(":\t") as [string, string]),
-  );
-  const SIGNALS_OF_PROGRAMS = 0x7fff_ffffn;
-  expect(BigInt(`0x${sets.get("SigBlk")}`)).toBe(0n);
-  // The C library's own two are above.
-  expect(BigInt(`0x${sets.get("SigIgn")}`) & SIGNALS_OF_PROGRAMS).toBe(0n);
-});
+test.skipIf(process.platform !== "linux")(
+  "the program starts with no signal blocked or ignored",
+  async () => {
+    const { text } = await run("exec grep -E '^Sig(Blk|Ign)' /proc/self/status");
+    const sets = new Map(
+      text
+        .trim()
+        .split("\n")
+        .map((line) => line.split(":\t") as [string, string]),
+    );
+    const SIGNALS_OF_PROGRAMS = 0x7fff_ffffn;
+    expect(BigInt(`0x${sets.get("SigBlk")}`)).toBe(0n);
+    // The C library's own two are above.
+    expect(BigInt(`0x${sets.get("SigIgn")}`) & SIGNALS_OF_PROGRAMS).toBe(0n);
+  },
+);
 
 test.each<[string, Partial<SpawnPlan>, Errno]>([
   ["no program", { program: "/nowhere/mur" }, "ENOENT"],

@@ -1,4 +1,4 @@
-/** Where the C library cannot be called, every subject says so as a value: nothing throws at its import or at a call. */
+/** If the C library cannot be called, every function returns that as a value, and no import or call throws. */
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";

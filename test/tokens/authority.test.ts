@@ -34,7 +34,7 @@ describe("the authority", () => {
     expect(authority.verifyApproval(token)).toMatchObject({ sid: "ses_a", depth: 2, exp: 61_000 });
   });
 
-  test("gives no two of 10,000 tokens the same nonce, and each nonce 16 bytes", () => {
+  test("gives each of 10,000 tokens a different nonce of 16 bytes", () => {
     const nonces = new Set<string>();
     for (let minted = 0; minted < 5_000; minted++) {
       nonces.add(JSON.parse(payloadOf(authority.mintCredential("ses_a"))).n);
@@ -46,7 +46,7 @@ describe("the authority", () => {
     for (const nonce of nonces) expect(nonce).toMatch(/^[0-9a-f]{32}$/);
   });
 
-  test("asks for two keys of 32 bytes, and for nonces 256 at a time", () => {
+  test("requests two keys of 32 bytes, and nonces 256 at a time", () => {
     const asked: number[] = [];
     const counted = createAuthority({
       randomBytes(length) {
@@ -62,7 +62,7 @@ describe("the authority", () => {
     expect(asked).toEqual([32, 32, 4096, 4096]);
   });
 
-  test("takes neither family for the other, whatever the tag says", () => {
+  test("never accepts a token of one family as the other, whatever its tag", () => {
     const credential = authority.mintCredential("ses_a");
     const { token: approval } = authority.mintApproval(grant);
     expect(authority.verifyApproval(credential)).toBeUndefined();
@@ -71,7 +71,7 @@ describe("the authority", () => {
     expect(authority.verifyApproval(credential.replace("msc1", "msa1"))).toBeUndefined();
   });
 
-  test("takes nothing of another daemon's, and nothing of its own after its keys are gone", () => {
+  test("refuses another daemon's tokens, and its own once its keys are destroyed", () => {
     expect(authority.verifyCredential(create().mintCredential("ses_a"))).toBeUndefined();
     const ended = create();
     const token = ended.mintCredential("ses_a");
@@ -81,7 +81,7 @@ describe("the authority", () => {
     expect(ended.verifyApproval(approval)).toBeUndefined();
   });
 
-  test("takes no payload of another version, nor one that is no JSON, though the MAC is right", () => {
+  test("refuses a payload of another version or one that is not JSON, even with a right MAC", () => {
     const keys = new Uint8Array(32).fill(1);
     const fixed = createAuthority({ randomBytes: () => keys.slice(), wall: () => 0 });
     const seal = createSeal("msc1", "murmur-spawn-credential-v1", keys.slice());

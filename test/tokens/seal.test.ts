@@ -9,7 +9,7 @@ describe("a sealed payload", () => {
   const token = seal.seal('{"v":1}');
   const [tag = "", payload = "", mac = ""] = token.split(".");
 
-  test("is tag, payload and a MAC over label, 0x1f and the payload's text", () => {
+  test("consists of tag, payload and a MAC over label, 0x1f and the payload's text", () => {
     expect(tag).toBe("msx1");
     expect(payload).toBe(Buffer.from('{"v":1}').toString("base64url"));
     const expected = createHmac("sha256", key()).update("label\u001f").update(payload).digest("base64url");
@@ -17,7 +17,7 @@ describe("a sealed payload", () => {
     expect(seal.open(token)).toBe('{"v":1}');
   });
 
-  test("does not open with any one bit changed, the unused trailing bits of its last characters included", () => {
+  test("does not open with any one bit changed, even an unused trailing bit of its last characters", () => {
     const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     for (let at = 0; at < token.length; at++) {
       const known = alphabet.indexOf(token.charAt(at));
@@ -58,7 +58,7 @@ describe("a sealed payload", () => {
   });
 });
 
-test("a destroyed seal has overwritten its key, seals nothing and opens nothing", () => {
+test("a destroyed seal has overwritten its key, and neither seals nor opens anything", () => {
   const bytes = key();
   const doomed = createSeal("msx1", "label", bytes);
   const token = doomed.seal("x");
@@ -68,8 +68,8 @@ test("a destroyed seal has overwritten its key, seals nothing and opens nothing"
   expect(() => doomed.seal("x")).toThrow("this seal's key was destroyed");
 });
 
-test("a payload of every length opens to itself, up to a token of 4,096 characters and no further", () => {
-  // 3,035 bytes are 4,047 characters of base64url, beside a tag of 5 and a MAC of 44 with its dot.
+test("a payload of any length opens to itself, up to a token of 4,096 characters", () => {
+  // 3,035 bytes are 4,047 characters of base64url, plus a tag of 5 and a MAC of 44 with its dot.
   for (let length = 0; length <= 3035; length++) {
     const payload = String.fromCharCode(33 + (length % 90)).repeat(length);
     expect(seal.open(seal.seal(payload))).toBe(payload);

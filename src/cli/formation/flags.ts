@@ -169,7 +169,7 @@ function taskOf({ root, format, expect, why }: Given): Task {
   if (why) {
     const other = root ?? expect;
     if (other !== undefined)
-      throw new ArgumentFault("--why takes two capsules, and no root or --expect beside them");
+      throw new ArgumentFault("--why takes two capsules and cannot be combined with a root or --expect");
     return { kind: "why", ...why };
   }
   if (root === undefined) throw new ArgumentFault(`name the capsule to start at, ${CAPSULE}`);

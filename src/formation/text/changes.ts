@@ -6,7 +6,7 @@ import { entriesText, entryText, type Paint } from "./paint.ts";
 
 export function* changeLines({ changes }: Formation, paint: Paint): Generator<string, void> {
   if (changes.length === 0) return;
-  yield paint("strong", "What to change (each edit is enough for its line; what narrows stands first):");
+  yield paint("strong", "What to change (each edit is enough for its line; edits that narrow come first):");
   let previous: Change | undefined;
   for (const change of changes) {
     if (previous?.parent !== change.parent || previous.child !== change.child) {

@@ -64,12 +64,12 @@ function* takeUpTo(
   if (length < 0) throw new ArchiveFault(OVERLAPS);
   if (!before) return yield* takePrefix(archive, length);
   const isOwn = length <= LONGEST_DESCRIPTOR && endsEntry(yield* archive.take(length), before);
-  if (!isOwn) throw new ArchiveFault("something else stands behind one of its entries");
+  if (!isOwn) throw new ArchiveFault("there is other data after one of its entries");
 }
 
 function* takePrefix(archive: ArchiveBytes, length: number): Generator<void, void> {
   if (length > MAX_PREFIX_BYTES || (yield* archive.take(length)).includes("PK")) {
-    throw new ArchiveFault("something else stands before its first entry");
+    throw new ArchiveFault("there is other data before its first entry");
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * One text, one tree: whatever is read here, libyaml reads as the same. Where libyaml is installed (Debian's
+ * One text, one tree: libyaml reads every text as our reader does. Where libyaml is installed (Debian's
  * `python3-yaml`), new documents are compared each time; everywhere, a file of its answers is. `npm run fuzz:yaml` goes on
  * for longer.
  */
@@ -24,7 +24,7 @@ const answered: Answered[] = readFileSync(join(import.meta.dir, "libyaml-answers
   .split("\n")
   .map((line) => JSON.parse(line));
 
-test("the committed answers of libyaml are ours", () => {
+test("our reader gives the committed answers of libyaml", () => {
   let read = 0;
   for (const [document, answer] of answered) {
     const ours = ourAnswer(document);
@@ -66,7 +66,7 @@ describe.skipIf(!installed)("libyaml reads the same", () => {
     expect(tally.differences.examples).toEqual([]);
   });
 
-  test("and a wrong reading is found", async () => {
+  test("and this test finds a wrong reading", async () => {
     await using libyaml = new PythonReader("libyaml");
     const documents = ["a: b\n", "a: [c]\n", "a: b: c\n"];
     const wrong = (document: string) =>

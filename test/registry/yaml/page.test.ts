@@ -21,7 +21,7 @@ function faultOf(text: string): string | undefined {
 }
 
 describe("the page about the manifest", () => {
-  test.each(examples)("tells the truth about %j", (example) => {
+  test.each(examples)("is right about %j", (example) => {
     const [first = ""] = example.split("\n");
     const told = first.startsWith(REFUSED_LINE) ? first.slice(REFUSED_LINE.length) : undefined;
     expect(faultOf(example)).toBe(told);
@@ -37,7 +37,7 @@ describe("the page about the manifest", () => {
     },
   );
 
-  test("has the messages of what it cannot show", () => {
+  test("lists the messages that it has no example for", () => {
     expect(faultOf(`${"k".repeat(1025)}: x`)).toBe(
       "a key longer than 1024 characters (line 1): shorten the key",
     );

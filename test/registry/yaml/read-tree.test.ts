@@ -3,7 +3,7 @@ import { YamlFault } from "../../../src/registry/yaml/fault.ts";
 import { readYamlTree, readYamlTreeInSteps } from "../../../src/registry/yaml/read-tree.ts";
 import { ourAnswer } from "../../../scripts/yaml-fuzz/ours.ts";
 
-/** The tree as nested values: mappings as pairs, plain texts as they are, others behind a quote. */
+/** The tree as nested values: mappings as pairs, plain texts as they are, other texts after a quote. */
 const read = (text: string): unknown => {
   const plain = (answer: unknown): unknown => {
     if (typeof answer === "string") return answer.startsWith("=") ? answer.slice(1) : answer;
@@ -83,7 +83,7 @@ describe("a text is read", () => {
     expect(read(text)).toEqual(tree);
   });
 
-  test("in its own order, with keys that objects have for themselves", () => {
+  test("in its own order, even with keys that every object has", () => {
     expect(ourAnswer("b: 1\n__proto__: 2\na: {toString: 3}\n")).toEqual({
       map: [
         ["b", "=1"],
@@ -93,7 +93,7 @@ describe("a text is read", () => {
     });
   });
 
-  test("with places to pause, wherever it is long", () => {
+  test("with pauses wherever it is long", () => {
     const long = ["a\n", "- a\n", "  a\n", "#\n", "\n", "a,", "\\n"].map((part) => part.repeat(5000));
     const [, items = "", block = "", comments = "", empty = "", entries = ""] = long;
     for (const text of [items, `a: |\n${block}`, `a: >\n${block}`, comments, empty, `[${entries}]`]) {
@@ -103,7 +103,7 @@ describe("a text is read", () => {
     }
   });
 
-  test("with places to pause while the lines of a > block are joined", () => {
+  test("with pauses while the lines of a > block are joined", () => {
     const pauses = ["|", ">"].map((sign) => {
       let count = 0;
       for (const work = readYamlTreeInSteps(`a: ${sign}\n${"  a\n".repeat(5000)}`); !work.next().done; )
@@ -193,7 +193,7 @@ describe("a text is refused", () => {
     expect(faultOf(text)).toBe(fault);
   });
 
-  test("for its depth, before anything is built of it", () => {
+  test("for its depth, before any tree is built", () => {
     for (const opening of ["[", "{a: ", "- ", "- - ", "a:\n- "]) {
       expect(faultOf(`x:\n  ${opening.repeat(2000)}`)).not.toBe("read");
     }
@@ -202,7 +202,7 @@ describe("a text is refused", () => {
   });
 
   const nowhere = [..."\0\x08\x0b\x1f\x7f\x85\x9f\u2028\u2029\ufeff\ufffe\uffff\r", "\ud800", "\udc00"];
-  test.each(nowhere)("for the character %j, wherever it stands", (character) => {
+  test.each(nowhere)("for the character %j in any position", (character) => {
     const code = character.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0");
     for (const text of [`a: b\n# ${character}x\n`, `a:\n "${character}"`, `\na: |\r\n  ${character}x\n`]) {
       expect(faultOf(text)).toMatch(new RegExp(`^the character U\\+${code} is not allowed \\(line [23]\\)$`));

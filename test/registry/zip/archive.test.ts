@@ -15,17 +15,17 @@ const read = (entries: readonly ZipEntry[], end: ZipEnd = {}) => readBytes(zipBy
 
 const OVERLAPS = "one of its entries overlaps another part of it, or stands in another order than listed";
 const NO_MANIFEST = "it holds no murmur.yaml at its root";
-const PREFIX = "something else stands before its first entry";
+const PREFIX = "there is other data before its first entry";
 
 describe("the manifest of an archive", () => {
-  test("is found wherever it stands among the entries", () => {
+  test("is found at any position among the entries", () => {
     expect(read([MANIFEST])).toBe(TEXT);
     expect(read([MANIFEST, OTHER, OTHER])).toBe(TEXT);
     expect(read([OTHER, OTHER, MANIFEST])).toBe(TEXT);
     expect(read([OTHER, { name: "folder/", method: STORED }, MANIFEST, OTHER])).toBe(TEXT);
   });
 
-  test("must be there, at the root", () => {
+  test("must exist at the root", () => {
     expect(() => read([])).toThrow(NO_MANIFEST);
     expect(() => read([OTHER])).toThrow(NO_MANIFEST);
     expect(() => read([{ ...MANIFEST, name: "docs/murmur.yaml" }])).toThrow(NO_MANIFEST);
@@ -39,7 +39,7 @@ describe("the manifest of an archive", () => {
     expect(() => read([{ ...MANIFEST, name: "MURMUR.YAML" }])).toThrow(NO_MANIFEST);
   });
 
-  test("is checked as an entry, and nothing else is", () => {
+  test("is the only entry that is checked in full", () => {
     expect(() => read([{ ...MANIFEST, method: 12 }])).toThrow("its murmur.yaml uses compression method 12");
     expect(read([{ ...OTHER, method: 12, crc: 1, attributes: 0x10 }, MANIFEST])).toBe(TEXT);
   });
@@ -52,10 +52,10 @@ describe("an entry", () => {
     expect(() => read([{ ...OTHER, local: { name: "tool.wasn" } }, MANIFEST])).toThrow(
       differs("one of its entries"),
     );
-    // All that is said of its data, too.
+    // Everything that describes its data, too.
     expect(() => read([{ ...MANIFEST, local: { crc: 1 } }])).toThrow(differs("its murmur.yaml"));
     expect(() => read([{ ...OTHER, local: { method: 7 } }, MANIFEST])).toThrow(differs("one of its entries"));
-    // The same name, and a Unicode path beside one of the two that leads elsewhere.
+    // The same name, but one of the two has a Unicode path that leads elsewhere.
     const elsewhere = Buffer.from("\x75\x70\x10\x0012345murmur.yaml", "latin1");
     expect(() => read([{ ...OTHER, local: { extra: elsewhere } }, MANIFEST])).toThrow("goes by two names");
     const shouting = Buffer.from("\x75\x70\x10\x0012345MURMUR.YAML", "latin1");
@@ -64,7 +64,7 @@ describe("an entry", () => {
     );
   });
 
-  test("stands behind the one that is listed before it, with nothing or something in between", () => {
+  test("follows the one that is listed before it, with or without bytes in between", () => {
     const first = zipBytes([OTHER, MANIFEST]);
     const second = first.indexOf("PK\x03\x04", 4);
     expect(read([OTHER, { ...MANIFEST, offset: second }])).toBe(TEXT);
@@ -78,7 +78,7 @@ describe("an entry", () => {
     expect(() => read([OTHER, { ...MANIFEST, offset: second - 1 }])).toThrow(OVERLAPS);
   });
 
-  test("is followed by nothing but what belongs to it", () => {
+  test("is followed only by its own data descriptor", () => {
     const descriptor = Buffer.alloc(12);
     descriptor.writeUInt32LE(crc32("some bytes"), 0);
     descriptor.writeUInt32LE(10, 4);
@@ -86,7 +86,7 @@ describe("an entry", () => {
     const known = { ...OTHER, method: STORED, flags: 8, descriptor };
     expect(read([known, MANIFEST])).toBe(TEXT);
     expect(read([MANIFEST, known])).toBe(TEXT);
-    const behind = "something else stands behind one of its entries";
+    const behind = "there is other data after one of its entries";
     for (const wrong of [Buffer.alloc(12), Buffer.alloc(1), Buffer.alloc(25)]) {
       expect(() => read([{ ...known, descriptor: wrong }, MANIFEST])).toThrow(behind);
       expect(() => read([MANIFEST, { ...known, descriptor: wrong }])).toThrow(behind);
@@ -110,8 +110,8 @@ describe("an entry", () => {
   });
 });
 
-describe("what stands before the first entry", () => {
-  test("is at most 4,096 bytes that no reader takes for an archive", () => {
+describe("the data before the first entry", () => {
+  test("is at most 4,096 bytes that no reader mistakes for an archive", () => {
     expect(read([MANIFEST], { prefix: Buffer.from("#!/bin/sh\n") })).toBe(TEXT);
     expect(read([MANIFEST], { prefix: Buffer.alloc(4096, "P") })).toBe(TEXT);
     expect(() => read([MANIFEST], { prefix: Buffer.alloc(4097, "x") })).toThrow(PREFIX);
@@ -119,10 +119,10 @@ describe("what stands before the first entry", () => {
   });
 });
 
-test("reading gives way at each entry, empty ones too", () => {
+test("reading gives others their turn at each entry, even an empty one", () => {
   const entries = Array.from({ length: 50 }, (_, index) => ({ name: `${index}`, method: STORED }));
   withFile(zipBytes([...entries, MANIFEST]), (file) => {
-    // At least once where each is looked for, and once where it is passed.
+    // At least once when each is searched for, and once when it is passed.
     expect([...readArchivedManifest(file)].length).toBeGreaterThanOrEqual(2 * 51);
   });
 });

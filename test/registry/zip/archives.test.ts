@@ -28,9 +28,9 @@ async function manifestIn(archive: Uint8Array): Promise<string> {
   return reading.kind === "read" ? Buffer.from(reading.manifestText).toString() : reading.fault;
 }
 
-describe("an archive by", () => {
+describe("the manifest is read from an archive", () => {
   for (const archiver of ARCHIVERS) {
-    test(`${archiver}, as it was recorded`, async () => {
+    test(`recorded from ${archiver}`, async () => {
       const archive = Buffer.from(recorded.ordinary[archiver as keyof typeof recorded.ordinary], "base64");
       expect(await manifestIn(archive)).toBe(MANIFEST_TEXT);
     });
@@ -38,18 +38,18 @@ describe("an archive by", () => {
     const folder = join(scratch.path, archiver);
     mkdirSync(folder, { recursive: true });
     const archive = archiveBy(archiver, folder);
-    test.skipIf(!archive)(`${archiver}, as it is installed here`, async () => {
+    test.skipIf(!archive)(`made here by ${archiver}`, async () => {
       expect(await manifestIn(archive ?? Buffer.alloc(0))).toBe(MANIFEST_TEXT);
     });
   }
 
-  test.each([false, true])("yazl, zip64 %p", async (forceZip64Format) => {
+  test.each([false, true])("made here by yazl, zip64 %p", async (forceZip64Format) => {
     expect(await manifestIn(await archiveByYazl(forceZip64Format))).toBe(MANIFEST_TEXT);
   });
 });
 
 describe("an archive that is read shows the same manifest", () => {
-  test("in what other readers made of recorded mutants", async () => {
+  test("in other readers, for recorded mutants", async () => {
     const read: string[] = [];
     for (const { archive, views } of recorded.mutants) {
       const own = await ownView(written(Buffer.from(archive, "base64")));
@@ -65,7 +65,7 @@ describe("an archive that is read shows the same manifest", () => {
   if (!isWhole) {
     process.stderr.write("python3 or unzip is missing: archives are compared with recorded answers alone\n");
   }
-  test.skipIf(!isWhole)("in Python's zipfile and in unzip, for mutants that nobody saw before", async () => {
+  test.skipIf(!isWhole)("in Python's zipfile and in unzip, for new mutants", async () => {
     const seed = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
     await using peers = new ZipPeers(readers);
     const end = performance.now() + 3000;

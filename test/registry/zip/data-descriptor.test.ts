@@ -31,13 +31,13 @@ test("an entry whose sizes were not known before is followed by them, short or l
   expect(LONGEST_DESCRIPTOR).toBe(4 + 4 + 8 + 8);
 });
 
-test("sizes beyond 32 bits stand in a long one", () => {
+test("sizes beyond 32 bits need a long data descriptor", () => {
   const large = { ...entry, compressedSize: 2 ** 32 + 5, uncompressedSize: 2 ** 33 + 7 };
   expect(endsEntry(descriptor(large, true), large)).toBe(true);
   expect(endsEntry(descriptor(entry, true), large)).toBe(false);
 });
 
-test("nothing follows any other entry", () => {
+test("no data descriptor follows any other entry", () => {
   for (const flags of [0, 1, 0x800]) {
     expect(endsEntry(Buffer.alloc(0), { ...entry, flags })).toBe(true);
     expect(endsEntry(descriptor(entry, false), { ...entry, flags })).toBe(false);

@@ -74,14 +74,14 @@ describe("a directory's entries", () => {
     });
   });
 
-  test("fill the directory, and are as many as it says", () => {
+  test("fill the directory, and their number is the one that it says", () => {
     expect(entries([])).toEqual([]);
     expect(entries([ONE, ONE])).toHaveLength(2);
     expect(() => entries([ONE, ONE], { entries: 1 })).toThrow(LIES);
     expect(() => entries([ONE, ONE], { entries: 3 })).toThrow(LIES);
   });
 
-  test("each begin with their signature, and end within the directory", () => {
+  test("each begin with a signature and end within the directory", () => {
     const [start, end] = [100, 100 + 46 + 3];
     const bytes = zipBytes([ONE]);
     const directory = directoryOf(bytes);
@@ -99,7 +99,7 @@ describe("a directory's entries", () => {
     expect(() => [...entriesOf(short)]).toThrow(LIES);
   });
 
-  test("may have a comment, and no name", () => {
+  test("may have a comment, and may lack a name", () => {
     const { bytes } = directoryOf(zipBytes([{ name: "" }]));
     const commented = Buffer.concat([bytes, Buffer.from("comment")]);
     commented.writeUInt16LE(7, 32);
@@ -109,7 +109,7 @@ describe("a directory's entries", () => {
     expect([...entriesOf(twice)].map(({ name }) => name.length)).toEqual([0, 0]);
   });
 
-  test("are all on one disk; a number that zip64 holds is left open", () => {
+  test("are all on one disk, unless zip64 holds the disk's number", () => {
     const { bytes } = directoryOf(zipBytes([ONE]));
     const onDisk = (disk: number) => {
       const other = Buffer.from(bytes);
@@ -122,7 +122,7 @@ describe("a directory's entries", () => {
 });
 
 describe("a directory", () => {
-  test("is read wherever it lies: within the last bytes, across their beginning", () => {
+  test("is read at any position: within the last bytes, or across their beginning", () => {
     const many = Array.from({ length: 2000 }, (_, index) => ({ name: `file-${index}`, method: STORED }));
     const comment = "c".repeat(65_535);
     const names = (list: readonly ZipEntry[], end: ZipEnd) =>
@@ -136,7 +136,7 @@ describe("a directory", () => {
     expect([...entriesOf(directoryOf(padded))].map(({ name }) => name.toString())).toEqual(["one"]);
   });
 
-  test("is at most 16 MiB long, wherever it lies", () => {
+  test("is at most 16 MiB long, at any position", () => {
     const far = zipBytes([{ ...ONE, method: STORED, content: Buffer.alloc(9 * 1024 * 1024) }]);
     expect(directoryOf(far).entries).toBe(1);
     const LIMIT = 16 * 1024 * 1024;

@@ -52,7 +52,7 @@ function locator({ signature = 0x07064b50, disk = 0, position = 150, disks = 1 }
   return bytes;
 }
 
-/** What is read of an archive whose end is this; whether its reader sees all of it, or the last bytes alone, is the same. */
+/** What is read from an archive with this end. A reader of all its bytes and one of the last bytes must agree. */
 function read(...end: readonly Uint8Array[]): unknown {
   const archive = Buffer.concat([BEFORE, DIRECTORY, ...end]);
   const answers = [0, 100].map((tailStart) => {
@@ -87,22 +87,22 @@ describe("an end record", () => {
     expect(read(endRecord(fields))).toBe(fault);
   });
 
-  test("stands right behind the directory", () => {
+  test("comes right after the directory", () => {
     expect(read(Buffer.alloc(1), endRecord())).toBe(LIES);
   });
 
-  test("is found behind all that looks like one in a directory, and is the last that looks like one", () => {
+  test("is the last one in the file, even if the directory contains bytes that look like one", () => {
     expect(read(endRecord(), endRecord({ length: 72 }))).toEqual({ ...BOUNDS, end: 172 });
     expect(read(endRecord({}, 4), Buffer.from("PK\x05\x06", "latin1"))).toBe(NOT_WHOLE);
   });
 
-  test("must be there, and whole", () => {
+  test("must exist and be complete", () => {
     expect(read()).toBe(NOT_WHOLE);
     expect(() => directoryBounds(Buffer.alloc(21), 0)).toThrow(NOT_WHOLE);
     expect(read(endRecord().subarray(0, 21))).toBe(NOT_WHOLE);
   });
 
-  test("is followed by its comment, and by zeros up to the block of a tape", () => {
+  test("is followed only by its comment and by zeros up to the end of a tape block", () => {
     const comment = Buffer.from("comment");
     expect(read(endRecord({}, 7), comment)).toEqual(BOUNDS);
     expect(read(endRecord({}, 8), comment)).toBe(NOT_WHOLE);
@@ -112,7 +112,7 @@ describe("an end record", () => {
     expect(read(endRecord(), Buffer.from([0, 0, 1]))).toBe(NOT_WHOLE);
   });
 
-  test("is looked for in the longest end there can be", () => {
+  test("is searched for in the longest possible end of an archive", () => {
     expect(LONGEST_END).toBe(56 + 20 + 22 + 65_535 + 10_239);
   });
 });
@@ -128,7 +128,7 @@ const LEFT = {
 };
 
 describe("a zip64 record", () => {
-  test("says what the end record leaves to it, or says the same", () => {
+  test("supplies the fields that the end record leaves out, or repeats them", () => {
     expect(read(zip64Record(), locator(), endRecord(LEFT))).toEqual(BOUNDS);
     expect(read(zip64Record(), locator(), endRecord())).toEqual(BOUNDS);
   });
@@ -155,20 +155,20 @@ describe("a zip64 record", () => {
     expect(read(zip64Record({}, undefined, 56n), locator(), endRecord(LEFT))).toBe(LIES);
   });
 
-  test("is where the locator says, on one disk of one", () => {
+  test("is where the locator says, on the only disk", () => {
     for (const lie of [{ disk: 1 }, { position: 149 }, { position: 151 }, { disks: 0 }, { disks: 2 }]) {
       expect(read(zip64Record(), locator(lie), endRecord(LEFT))).toBe(LIES);
       expect(read(zip64Record(), locator(lie), endRecord())).toBe(LIES);
     }
   });
 
-  test("is not looked for without a locator, and then every field is the end record's", () => {
+  test("is not searched for without a locator, and then every field comes from the end record", () => {
     const other = locator({ signature: 0x07064b51 });
     expect(read(zip64Record(), other, endRecord(LEFT))).toBe(PARTS);
     expect(read(zip64Record(), other, endRecord({ length: 126 }))).toEqual({ ...BOUNDS, end: 226 });
   });
 
-  test("must be there where its locator is, also at the very start of an archive", () => {
+  test("must exist if its locator does, even at the very start of an archive", () => {
     const alone = Buffer.concat([locator({ position: 0 }), endRecord({ length: 0, start: 20 })]);
     expect(() => directoryBounds(alone, 0)).toThrow(LIES);
     const empty = { entriesHere: 0, entries: 0, length: 0, start: 0 };

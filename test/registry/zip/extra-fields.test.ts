@@ -22,7 +22,7 @@ const read = (...fields: readonly Uint8Array[]) => {
 };
 
 describe("extra fields", () => {
-  test("are read one behind the other, of any kind", () => {
+  test("are read one after the other, of any kind", () => {
     expect(read()).toEqual([undefined, undefined]);
     expect(read(field(0x5455, "time"), field(1, "sizes"), field(0x7075, "12345path"))).toEqual([
       "sizes",
@@ -40,7 +40,7 @@ describe("extra fields", () => {
     expect(() => read(field(1, "sizes"), Buffer.alloc(4, 1))).toThrow("is cut off");
   });
 
-  test("are whole, and of the two kinds that count there is one each", () => {
+  test("are complete, and each of the two kinds that matter occurs at most once", () => {
     const cut = "an extra field of one of its entries is cut off";
     expect(() => read(field(1, "sizes", 6))).toThrow(cut);
     expect(() => read(field(9, "", 1))).toThrow(cut);
@@ -55,14 +55,14 @@ describe("extra fields", () => {
 describe("the numbers of a header", () => {
   const LEFT = 0xffffffff;
 
-  test("are its own, and those that it leaves are taken from the zip64 field in their order", () => {
+  test("are its own, and the ones it leaves out come from the zip64 field in order", () => {
     expect(resolveZip64([1, 2, 3], undefined)).toEqual([1, 2, 3]);
     expect(resolveZip64([1, 2, 3], numbers(7))).toEqual([1, 2, 3]);
     expect(resolveZip64([LEFT, 2, LEFT], numbers(7, 8))).toEqual([7, 2, 8]);
     expect(resolveZip64([LEFT - 1, LEFT], numbers(2 ** 40))).toEqual([LEFT - 1, 2 ** 40]);
   });
 
-  test("must all be there", () => {
+  test("must all exist", () => {
     const lacks = "one of its entries lacks its zip64 sizes";
     expect(() => resolveZip64([LEFT], undefined)).toThrow(lacks);
     expect(() => resolveZip64([LEFT, LEFT], numbers(7))).toThrow(lacks);

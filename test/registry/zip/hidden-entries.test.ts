@@ -33,7 +33,7 @@ async function read(entries: readonly ZipEntry[]): Promise<string> {
     : `${reading.kind}: ${reading.fault}`;
 }
 
-const BEHIND = "not-an-archive: something else stands behind one of its entries";
+const BEHIND = "not-an-archive: there is other data after one of its entries";
 
 /** Bytes of a data descriptor: its numbers in four bytes each, or the last two in eight. */
 function descriptor(sizeBytes: 4 | 8, ...numbers: readonly [number, number, number]): Buffer {
@@ -59,7 +59,7 @@ test.each<[string, readonly ZipEntry[]]>([
       { ...manifest, descriptor: hidden },
     ],
   ],
-  ["behind a data descriptor", [{ ...manifest, flags: 8, descriptor: hidden }]],
+  ["after a data descriptor", [{ ...manifest, flags: 8, descriptor: hidden }]],
 ])("no entry is hidden %s", async (_, entries) => {
   expect(await read(entries)).toBe(BEHIND);
 });
@@ -93,15 +93,15 @@ test.each([4, 8] as const)(
 );
 
 test.each([
-  ["says another size", descriptor(4, crc, 5, 6)],
-  ["says another checksum", descriptor(4, crc ^ 1, 5, 5)],
-  ["is not there", Buffer.alloc(0)],
+  ["has a wrong size", descriptor(4, crc, 5, 6)],
+  ["has a wrong checksum", descriptor(4, crc ^ 1, 5, 5)],
+  ["is missing", Buffer.alloc(0)],
   ["is cut off", descriptor(4, crc, 5, 5).subarray(0, 11)],
 ])("a data descriptor that %s is refused", async (_, other) => {
   expect(await read([{ ...streamed, descriptor: other }, manifest])).toBe(BEHIND);
 });
 
-test("a size that no number holds exactly is refused, and the bytes are to blame", async () => {
+test("a size that no number holds exactly is refused as a fault of the archive", async () => {
   // A zip64 field with the greatest size that there is.
   const extra = Buffer.from([1, 0, 8, 0, ...Array<number>(8).fill(0xff)]);
   const endless = { ...streamed, uncompressedSize: 0xffffffff, extra, descriptor: descriptor(8, crc, 5, 5) };

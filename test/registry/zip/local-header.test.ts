@@ -44,7 +44,7 @@ describe("a local header", () => {
     });
   });
 
-  test("begins with its signature, and is whole", () => {
+  test("begins with its signature and is complete", () => {
     const archive = zipBytes([{ name: "n" }]);
     archive.writeUInt8(0x51, 0);
     expect(() => headerOf(archive)).toThrow("one of its entries is not where the directory says");
@@ -58,7 +58,7 @@ describe("a local header describes the data as the directory does", () => {
   const same = (header: Partial<LocalHeader>, of: Partial<Entry> = {}) =>
     describesSameData({ ...entry, ...header } as LocalHeader, { ...entry, ...of });
 
-  test("where it says the same of all that decides how the data is read", () => {
+  test("if it agrees on every field that decides how the data is read", () => {
     expect(same({})).toBe(true);
     for (const field of ["method", "crc32", "compressedSize", "uncompressedSize"] as const) {
       expect(same({ [field]: 9 })).toBe(false);
@@ -74,7 +74,7 @@ describe("a local header describes the data as the directory does", () => {
     for (const flags of [0x2, 0x4, 0x10, 0x20, 0x800]) expect(same({ flags })).toBe(true);
   });
 
-  test("and may leave a zero for what follows the data, where it says that something does", () => {
+  test("and may hold a zero for what a data descriptor says", () => {
     for (const field of ["crc32", "compressedSize", "uncompressedSize"] as const) {
       expect(same({ [field]: 0 })).toBe(false);
       expect(same({ [field]: 0, flags: 8 }, { flags: 8 })).toBe(true);

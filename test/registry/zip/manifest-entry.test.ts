@@ -51,7 +51,7 @@ describe("the manifest's entry", () => {
     for (const flags of [0x2, 0x8, 0x20, 0x80, 0x800]) expect(check({ flags })).not.toThrow();
   });
 
-  test("is stored or deflated", () => {
+  test("is either stored or deflated", () => {
     expect(check({ method: STORED })).not.toThrow();
     for (const method of [1, 7, 9, 12, 93]) {
       expect(check({ method })).toThrow(`its murmur.yaml uses compression method ${method}`);
@@ -76,7 +76,7 @@ describe("the manifest's text", () => {
     expect(unpack(TEXT, { method: STORED })).toEqual(TEXT);
   });
 
-  test("has the size and the checksum that the directory gives it", () => {
+  test("has the size and the checksum given in the directory", () => {
     const differs = "its murmur.yaml does not match its size and checksum";
     for (const lie of [{ uncompressedSize: TEXT.length + 1 }, { crc32: 1 }]) {
       expect(() => unpack(PACKED, lie)).toThrow(differs);
@@ -84,7 +84,7 @@ describe("the manifest's text", () => {
     }
   });
 
-  test("takes all of its packed bytes, and they are whole", () => {
+  test("uses all of its packed bytes, and they are complete", () => {
     expect(() => unpack(Buffer.concat([PACKED, Buffer.from("x")]))).toThrow(
       "its murmur.yaml ends before its packed bytes do",
     );
@@ -93,7 +93,7 @@ describe("the manifest's text", () => {
     }
   });
 
-  test("is unpacked up to the limit, whatever the directory says", () => {
+  test("is unpacked only up to the limit, whatever size the directory gives", () => {
     const text = Buffer.alloc(MAX_MANIFEST_BYTES, "a");
     const fields = { uncompressedSize: text.length, crc32: crc32(text) };
     expect(unpack(deflateRawSync(text), fields)).toEqual(text);

@@ -8,7 +8,7 @@ const role = (name: string, unicodePath?: string) =>
   });
 
 describe("an entry", () => {
-  test("is the manifest where each of its names says so, to the byte", () => {
+  test("is the manifest if each of its names is exactly the manifest's", () => {
     expect(role("murmur.yaml")).toBe("manifest");
     expect(role("murmur.yaml", "murmur.yaml")).toBe("manifest");
   });
@@ -20,7 +20,7 @@ describe("an entry", () => {
     expect(role("MURMUR.YAML", "tool.wasm")).toBe("another of that path");
   });
 
-  test("is another file where neither of them leads there", () => {
+  test("is another file if neither of its names leads there", () => {
     expect(role("tool.wasm")).toBe("another file");
     expect(role("docs/murmur.yaml", "docs/murmur.yaml")).toBe("another file");
   });
@@ -31,7 +31,7 @@ describe("an entry", () => {
     expect(() => role("tool.wasm", "murmur.yaml")).toThrow(two);
   });
 
-  test("has a name, each time, and no NUL in it", () => {
+  test("has a name in both places, without a NUL in it", () => {
     const none = "one of its entries has no name";
     const nul = "the name of one of its entries holds a NUL";
     expect(() => role("")).toThrow(none);
