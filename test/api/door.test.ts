@@ -35,7 +35,7 @@ describe("a caller", () => {
   );
 
   test.each(["[::2]", "127.0.0.2", "localhost.", "example.com", "[::1]:65536", "127.0.0.1:x", "::1"])(
-    "that asks for %s is refused, and the log says whom it asked for",
+    "that asks for %s is refused, and the log names the host that it asked for",
     async (name) => {
       const answer = await health([], name);
       expect(answer).toMatchObject({ status: 403 });
@@ -89,7 +89,7 @@ describe("a path", () => {
     ["GET", "/status/%73es_root"],
     ["GET", `/status/${"x".repeat(257)}`],
     ["DELETE", "/status/ses_root"],
-  ])("%s %s is not found, and logged so", async (method, path) => {
+  ])("%s %s is not found, and is logged as not found", async (method, path) => {
     const answer = await ask(method, path);
     expect([answer?.status, answer?.body]).toEqual([404, '{"error":"not found"}']);
     expect(daemon.logged.at(-1)).toMatchObject({ event: "request", refused: "not-found", method });

@@ -127,7 +127,7 @@ describe.if(onLinux)("a census", () => {
     expect(census.count()).toBe(0);
   });
 
-  test("counts every process of a session that registers as that session, however often it is told", async () => {
+  test("counts all processes of a session that registers as that one session, however often it registers", async () => {
     const [one, same, other] = [sleeper(), sleeper(), sleeper()];
     const census = new Census([
       recordFor(one.pid, "ses_a"),

@@ -71,7 +71,7 @@ test("some documents show exchanges", () => {
 });
 
 test.each(played.map((document) => [document.path, document] as const))(
-  "those of %s are what happens",
+  "the exchanges in %s match the real ones",
   async (_, document) => {
     await using host = createHost();
     const starts: Exchange[] = [];

@@ -98,7 +98,7 @@ for (const [what, prefix, skip] of [
 }
 
 describe.skipIf(!onLinux || !isRoot)(
-  "with a limit of processes (skipped where the tests may not change the user)",
+  "with a limit of processes (skipped if the tests may not change the user)",
   () => {
     /** No other process is this user's. */
     const user = 100_000 + (process.pid % 60_000);

@@ -111,7 +111,7 @@ describe.skipIf(!onLinux || process.getuid?.() !== 0)(
     });
 
     test.skipIf(ptraceScope === 0)(
-      "cannot open its memory where Yama forbids it (skipped elsewhere)",
+      "cannot open its memory if Yama forbids it (skipped elsewhere)",
       async () => {
         expect(await attack(0o755)).toBe(0);
       },

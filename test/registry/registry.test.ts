@@ -296,7 +296,7 @@ describe("what does not resolve", () => {
       (_, sidecar) => `${sidecar}: must hold one lowercase hex SHA-256`,
     ],
     [
-      "a directory where the archive belongs",
+      "a directory in place of the archive",
       () => {
         mkdirSync(`${base("local/a")}.mur.zip`, { recursive: true });
         writeFileSync(`${base("local/a")}.sha256`, "0".repeat(64));
@@ -304,7 +304,7 @@ describe("what does not resolve", () => {
       (zip) => `${zip}: not a regular file`,
     ],
     [
-      "a FIFO where the archive belongs, which is not waited for",
+      "a FIFO in place of the archive, without waiting for it",
       async () => {
         await publishCapsule(path, "local/a");
         rmSync(`${base("local/a")}.mur.zip`);
@@ -313,7 +313,7 @@ describe("what does not resolve", () => {
       (zip) => `${zip}: not a regular file`,
     ],
     [
-      "a file where a directory belongs",
+      "a file in place of a directory",
       () => {
         mkdirSync(join(path, "local"));
         writeFileSync(join(path, "local", "a"), "");

@@ -95,7 +95,7 @@ describe("installing", () => {
   });
 
   test.skipIf(!canHideProc)(
-    "leaves the old one where there is no /proc, which the runtime cannot do without (skipped where it cannot be hidden)",
+    "keeps the old binary if /proc is missing, which the runtime needs (skipped if it cannot be hidden)",
     async () => {
       using scratch = scratchDirectory();
       const { release, commands } = await prepare(scratch.path);

@@ -110,7 +110,7 @@ test.each([
   ["a bad name", { "murmur.yaml": "name: Worker\nversion: 1.0.0\n" }, "name must be"],
   ["a bad version", { "murmur.yaml": "name: worker\nversion: a/b\n" }, "version must be"],
   ["no manifest", {}, "murmur.yaml"],
-])("%s: one line says so, and nothing is published", (what, files, fault) => {
+])("%s is reported in one line, and nothing is published", (what, files, fault) => {
   const path = folder(what.replaceAll(" ", "-"), files);
   const registry = join(path, ".registry");
   const { exitCode, stdout, stderr } = pack(path, `--registry-path=${registry}`);
