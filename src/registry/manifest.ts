@@ -7,7 +7,7 @@
 import { atOnce, inSlices } from "../slices.ts";
 import { CONTAINMENT_CLASSES, type Containment } from "./containment.ts";
 import { isOverlong, isTrimmedOtherwise, MAX_ENTRY_BYTES, ownText } from "./manifest-text.ts";
-import { readYamlTree, readYamlTreeInSteps } from "./yaml/read-tree.ts";
+import { readYamlTreeInSteps } from "./yaml/read-tree.ts";
 import type { YamlMap, YamlTree } from "./yaml/tree.ts";
 
 /** The declarations of one manifest, as written; lists are in the manifest's order. */
@@ -43,36 +43,38 @@ export type ManifestReading<Read = Manifest> =
 
 /** Reads the text of a `murmur.yaml` in one go, however long it takes. */
 export function readManifest(source: string): ManifestReading {
-  return atOnce(readingInSteps(source));
+  return atOnce(decodeInSteps(source, manifestInSteps));
 }
 
 /** Reads the text of a `murmur.yaml` in short turns, so that others are served while a long one is read. */
 export function readManifestInSlices(source: string): ManifestReading | Promise<ManifestReading> {
-  return inSlices(readingInSteps(source));
-}
-
-function* readingInSteps(source: string): Generator<void, ManifestReading> {
-  try {
-    const tree = yield* readYamlTreeInSteps(source);
-    if (tree.kind !== "map") return NO_MAPPING;
-    return { ok: true, manifest: yield* manifestInSteps(new Block("", tree)) };
-  } catch (error) {
-    return faultOf(error);
-  }
+  return inSlices(decodeInSteps(source, manifestInSteps));
 }
 
 /**
- * Reads `source` as a mapping and passes it to `decode`. Faults are returned as a sentence. For decoders of other
- * keys of the same file.
+ * Reads `source` as a mapping, in short turns, and passes it to `decode`. Faults are returned as a sentence. For decoders
+ * of other keys of the same file.
  */
 export function decodeManifest<T extends object>(
   source: string,
   decode: (top: Block) => T,
-): ManifestReading<T> {
+): ManifestReading<T> | Promise<ManifestReading<T>> {
+  return inSlices(
+    decodeInSteps(source, function* (top) {
+      yield;
+      return decode(top);
+    }),
+  );
+}
+
+function* decodeInSteps<T extends object>(
+  source: string,
+  decode: (top: Block) => Generator<void, T>,
+): Generator<void, ManifestReading<T>> {
   try {
-    const tree = readYamlTree(source);
+    const tree = yield* readYamlTreeInSteps(source);
     if (tree.kind !== "map") return NO_MAPPING;
-    return { ok: true, manifest: decode(new Block("", tree)) };
+    return { ok: true, manifest: yield* decode(new Block("", tree)) };
   } catch (error) {
     return faultOf(error);
   }

@@ -122,9 +122,9 @@ describe("the largest manifests", () => {
     expect(await readManifestInSlices(source)).toEqual(readManifest(source));
   });
 
-  test("have their artifacts checked one by one, with a turn for others in between", () => {
+  test("have their artifacts checked one by one, with a turn for others in between", async () => {
     const source = `${HEAD}artifacts: [{}, x]\n`;
-    const first = decodeManifest(source, (top) => {
+    const first = await decodeManifest(source, (top) => {
       const artifacts = top.blocks("artifacts");
       return { where: artifacts.next().value?.where };
     });
