@@ -18,6 +18,8 @@ interface Registration {
   readonly coordinates: Coordinates;
   /** Absent on the top-level path. An empty header counts as presented. */
   readonly approval: string | undefined;
+  /** What that approval says, if it verifies. It is spent only once the artifact is known. */
+  readonly verified: Approval | undefined;
   readonly caller: Caller;
 }
 
@@ -30,8 +32,10 @@ export function register(
   { session_id: id, name, version }: Pick<Fields, "session_id" | "name" | "version">,
   caller: Caller,
 ): Decision<RegisterAnswer> | Promise<Decision<RegisterAnswer>> {
-  const registration = { id, coordinates: { name, version }, approval: caller.token, caller };
-  if (registration.approval === undefined && !context.spawnAllow.has(name)) {
+  const approval = caller.token;
+  const verified = approval === undefined ? undefined : context.authority.verifyApproval(approval);
+  const registration = { id, coordinates: { name, version }, approval, verified, caller };
+  if (approval === undefined && !context.spawnAllow.has(name)) {
     return refused(context, registration, { kind: "not-in-spawn-allow", name });
   }
   const asker = askerOf(context, registration);
@@ -42,15 +46,14 @@ export function register(
   return admit(context, registration, resolution);
 }
 
-/** The lane in which the artifact is read: a good approval goes first. It is verified again, and spent, once the artifact is known. */
-function askerOf({ authority, wall }: Context, { approval, coordinates }: Registration): Asker {
+/** The lane in which the artifact is read: a good approval goes first. */
+function askerOf({ wall }: Context, { approval, verified, coordinates }: Registration): Asker {
   if (approval === undefined) return "listed";
-  const granted = authority.verifyApproval(approval);
   const isForThis =
-    granted !== undefined &&
-    granted.exp > wall() &&
-    granted.name === coordinates.name &&
-    granted.version === coordinates.version;
+    verified !== undefined &&
+    verified.exp > wall() &&
+    verified.name === coordinates.name &&
+    verified.version === coordinates.version;
   return isForThis ? "verified" : "other";
 }
 
@@ -61,7 +64,7 @@ function admit(
   resolution: Resolution<Envelope>,
 ): Decision<RegisterAnswer> {
   const { sessions, limits, authority } = context;
-  const { id, approval } = registration;
+  const { id, approval, verified } = registration;
   if (!resolution.ok) {
     return refused(context, registration, { kind: "unresolved", message: resolution.message });
   }
@@ -74,7 +77,6 @@ function admit(
     sessions.addRoot(id, limits.maxDepth, held);
     return admitted(context, registration, limits.maxDepth, authority.mintCredential(id));
   }
-  const verified = authority.verifyApproval(approval);
   if (!verified) return refused(context, registration, { kind: "identity" });
   const redeemed = redeem(context, registration.coordinates, resolution, verified);
   if (!redeemed.ok) return refused(context, registration, redeemed.refusal, verified);
