@@ -11,7 +11,6 @@ import { Secret } from "../secret.ts";
 export const A2A_VERSION = "1.0";
 export const VERSION_HEADER = "a2a-version";
 
-export const PARSE_ERROR = -32700;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 
