@@ -16,10 +16,10 @@ import { removeDirectoryAt } from "../sys/entries.ts";
 import { describeError } from "../sys/errors.ts";
 import { encodeName } from "../sys/names.ts";
 import { openDirectoryAt, openDirectoryPath } from "../sys/opening.ts";
-import { directorySuffix, type IdSource } from "./identifiers.ts";
 import { type HeldDirectory, holdDirectory } from "./tree/held.ts";
 import { openDescendant, ownDirectories, ownDirectory } from "./tree/own.ts";
 import { removeTree } from "./tree/remove.ts";
+import { directorySuffix, type IdSource } from "./wire.ts";
 
 const MURMUR = ".murmur";
 

@@ -2,10 +2,9 @@
 
 import { SESSION_ID_PATTERN } from "../../api/schemas.ts";
 import { fault, ok, type Result } from "../../result.ts";
-import { addressOf, type DoorUrl, parseDoorUrl } from "../addresses.ts";
-import { objectIn, parseJsonObject, stringIn } from "../json.ts";
 import { redactSaid } from "../redaction.ts";
 import { parseSecret, type Secret } from "../secret.ts";
+import { addressOf, type DoorUrl, objectIn, parseDoorUrl, parseJsonObject, stringIn } from "../wire.ts";
 
 const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
 

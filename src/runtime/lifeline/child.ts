@@ -6,8 +6,7 @@ import { type Descriptor, isReadOnly, setCloseOnExec } from "../../sys/descripto
 import { libraryFault } from "../../sys/library.ts";
 import { readable } from "../../sys/poll.ts";
 import { statusOf } from "../../sys/status.ts";
-import type { Environment } from "../contract/environment.ts";
-import type { StartRefusal } from "../start-refusal.ts";
+import type { Environment, StartRefusal } from "../contract/environment.ts";
 import { TERMINATED_STATUS, WAIT } from "./thread.ts";
 
 /** How long a teardown may run after the spawner's end before it is cut short. */

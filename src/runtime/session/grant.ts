@@ -1,10 +1,9 @@
 /** Reads the approval that a delegated child is launched with: the only line of its standard input. */
 
 import { fault, ok, type Result } from "../../result.ts";
-import { type Clock, within } from "../clock.ts";
-import { unlessAborted } from "../given-up.ts";
+import { type Clock, unlessAborted, within } from "../clock.ts";
+import type { StartRefusal } from "../contract/environment.ts";
 import { parseSecret, type Secret } from "../secret.ts";
-import type { StartRefusal } from "../start-refusal.ts";
 
 /** The longest input that counts as an approval, in bytes. */
 const MAX_INPUT = 16 * 1024;

@@ -2,14 +2,13 @@
 
 import { printable } from "../../printable.ts";
 import { fault, ok, type Result } from "../../result.ts";
-import { parseRoostUrl } from "../addresses.ts";
 import { createRoostClient, type RoostClient } from "../client.ts";
 import type { Clock } from "../clock.ts";
 import type { RunArguments } from "../contract/arguments.ts";
-import type { Environment } from "../contract/environment.ts";
+import type { Environment, StartRefusal } from "../contract/environment.ts";
 import type { RuntimeManifest } from "../manifest.ts";
 import type { Secret } from "../secret.ts";
-import type { StartRefusal } from "../start-refusal.ts";
+import { parseRoostUrl } from "../wire.ts";
 import { readGrant } from "./grant.ts";
 
 /** The result of registering: a client for the daemon, and the credential for its requests. */
