@@ -2,7 +2,7 @@
 
 import { type ArgsDef, defineCommand } from "citty";
 import { DEFAULT_LIMITS, type Limits } from "../../referee/bounds.ts";
-import { PLATFORMS } from "../../registry/platform.ts";
+import { PLATFORMS } from "../../registry/places.ts";
 import {
   ArgumentFault,
   invalid,
