@@ -6,10 +6,9 @@
 import { fstatSync, readSync } from "node:fs";
 import { describeOsError } from "../os-error.ts";
 import type { Sha256 } from "./artifact-name.ts";
-import { FileChanged, HashedFile } from "./hashed-file.ts";
 import type { SpareDescriptors } from "./spare-descriptors.ts";
 import { readArchivedManifest } from "./zip/archive.ts";
-import { ArchiveFault } from "./zip/archive-fault.ts";
+import { ArchiveFault, FileChanged, HashedFile } from "./zip/hashed-file.ts";
 
 const MAX_SIDECAR_BYTES = 4096;
 const HEX_SHA256 = /^[0-9a-f]{64}$/;
