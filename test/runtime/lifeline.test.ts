@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { holdLifeline } from "../../src/runtime/lifeline/child.ts";
 import { type Ending, endWithSpawner } from "../../src/runtime/lifeline/follow.ts";
 import { openLifeline, type ParentLifeline } from "../../src/runtime/lifeline/parent.ts";
-import { openPipe } from "../../src/sys/pipe.ts";
+import { openPipe } from "../../src/sys/descriptors.ts";
 import { manualClock } from "../kit/manual-clock.ts";
 import { processesOf, uniqueSleep } from "./world.ts";
 

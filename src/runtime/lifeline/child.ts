@@ -2,9 +2,8 @@
 
 import { fault, ok, type Result } from "../../result.ts";
 import { read } from "../../sys/content.ts";
-import { type Descriptor, isReadOnly, setCloseOnExec } from "../../sys/descriptors.ts";
+import { type Descriptor, isReadOnly, readable, setCloseOnExec } from "../../sys/descriptors.ts";
 import { libraryFault } from "../../sys/library.ts";
-import { readable } from "../../sys/poll.ts";
 import { statusOf } from "../../sys/status.ts";
 import type { Environment } from "../contract/environment.ts";
 import type { StartRefusal } from "../start-refusal.ts";

@@ -1,9 +1,8 @@
 /** The parent's half of a spawner lifeline: a pipe whose write end stays open for as long as the child should live. */
 
 import { ok } from "../../result.ts";
-import { close } from "../../sys/descriptors.ts";
-import type { Posix } from "../../sys/errors.ts";
-import { openPipe } from "../../sys/pipe.ts";
+import { close, openPipe } from "../../sys/descriptors.ts";
+import type { Posix } from "../../sys/library.ts";
 
 export interface ParentLifeline {
   /** For the child: hand it on as one of its descriptors. */

@@ -1,4 +1,4 @@
-import { BIND_EXIT } from "../../sys/exit.ts";
+import { BIND_EXIT } from "../../sys/library.ts";
 
 /**
  * The thread that waits for a spawner to end. It is kept as a text, so that a compiled program has it too without
