@@ -14,10 +14,10 @@ import { inSlices } from "../slices.ts";
 import { close } from "../sys/descriptors.ts";
 import { encodeName, openDirectoryAt, openDirectoryPath, removeDirectoryAt } from "../sys/entries.ts";
 import { describeError } from "../sys/library.ts";
-import { directorySuffix, type IdSource } from "./identifiers.ts";
 import { type HeldDirectory, holdDirectory } from "./tree/held.ts";
 import { openDescendant, ownDirectories, ownDirectory } from "./tree/own.ts";
 import { removeTree } from "./tree/remove.ts";
+import { directorySuffix, type IdSource } from "./wire.ts";
 
 const MURMUR = ".murmur";
 
