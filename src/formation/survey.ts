@@ -5,13 +5,13 @@
 
 import { availableParallelism } from "node:os";
 import { DEFAULT_LIMITS, defaultCeiling, type Limits } from "../referee/bounds.ts";
-import { type ArtifactName, type Coordinates, parseArtifactName } from "../registry/artifact-name.ts";
-import { Artifacts, type ArtifactsOptions, capsuleOf, type ReadArtifact } from "./artifacts.ts";
+import { type Coordinates, parseArtifactName } from "../registry/artifact-name.ts";
+import { Artifacts, type ArtifactsOptions, type ReadArtifact } from "./artifacts.ts";
 import { changesOfAbsence, changesOfRefusal } from "./changes.ts";
 import { markClosedCycles, treeOf } from "./graph.ts";
 import { Judge } from "./judge.ts";
 import { type Change, type Edge, FORMATION_FORMAT, type Formation, type UnresolvedEdge } from "./schema.ts";
-import { summarise } from "./summary.ts";
+import { summarise } from "./figures.ts";
 
 /** What to look at. */
 export interface FormationRequest extends ArtifactsOptions {
@@ -87,13 +87,10 @@ function runningAt(artifact: ReadArtifact, depth: number): Running {
 function* listedBy(level: readonly Running[], artifacts: Artifacts): Generator<Coordinates> {
   const names = new Set(level.flatMap(({ names }) => names).map(parseArtifactName));
   for (const name of names) {
-    if (name) yield* versionsOf(artifacts, name);
+    if (!name) continue;
+    const listing = artifacts.versions(name);
+    if (listing.ok) for (const version of listing.versions) yield { name, version };
   }
-}
-
-function versionsOf(artifacts: Artifacts, name: ArtifactName): Coordinates[] {
-  const listing = artifacts.versions(name);
-  return listing.ok ? listing.versions.map((version) => ({ name, version })) : [];
 }
 
 /** Judges every version of one listed name, and yields the artifacts that can be started. */
@@ -115,23 +112,27 @@ function* judgeName(
     return absent({ ...between, version: null, verdict: "unresolved", error: listing.message });
   if (listing.versions.length === 0) return absent({ ...between, version: null, verdict: "not-in-registry" });
   for (const version of listing.versions) {
-    const resolution = artifacts.resolution({ name, version });
-    if (!resolution.ok) {
-      absent({ ...between, version, verdict: "unresolved", error: resolution.message });
+    const reading = artifacts.reading({ name, version });
+    if (!reading.ok) {
+      absent({ ...between, version, verdict: "unresolved", error: reading.fault });
       continue;
     }
-    const child = { capsule: capsuleOf({ name, version }), ...resolution.artifact };
+    const child = reading.artifact;
     const edge = { ...between, version, sha256: child.sha256 };
-    const axes = survey.judge.exceeded(parent.held, child.held);
-    const [first] = axes;
+    const exceeded = survey.judge.exceeded(parent.held, child.held);
+    const [first] = exceeded;
     if (!first) {
       survey.edges.push({ ...edge, verdict: "granted", closes_cycle: false });
       yield child;
       continue;
     }
-    const said = axes.map(({ axis, entries, error }) => ({ key: axis.key, entries: [...entries], error }));
-    survey.edges.push({ ...edge, verdict: "refused", error: first.error, axes: said });
-    survey.changes.push(...changesOfRefusal(parent, child, axes));
+    const axes = exceeded.map(({ axis, entries, error }) => ({
+      key: axis.key,
+      entries: [...entries],
+      error,
+    }));
+    survey.edges.push({ ...edge, verdict: "refused", error: first.error, axes });
+    survey.changes.push(...changesOfRefusal(parent, child, exceeded));
   }
 }
 
