@@ -5,12 +5,20 @@
 
 import { availableParallelism } from "node:os";
 import { DEFAULT_LIMITS, defaultCeiling, type Limits } from "../referee/bounds.ts";
+import type { Envelope } from "../referee/envelope.ts";
 import { type Coordinates, parseArtifactName } from "../registry/artifact-name.ts";
 import { Artifacts, type ArtifactsOptions, type ReadArtifact } from "./artifacts.ts";
 import { changesOfAbsence, changesOfRefusal } from "./changes.ts";
 import { markClosedCycles, treeOf } from "./graph.ts";
 import { Judge } from "./judge.ts";
-import { type Change, type Edge, FORMATION_FORMAT, type Formation, type UnresolvedEdge } from "./schema.ts";
+import {
+  type Capsule,
+  type Change,
+  type Edge,
+  FORMATION_FORMAT,
+  type Formation,
+  type UnresolvedEdge,
+} from "./schema.ts";
 import { summarise } from "./figures.ts";
 
 /** What to look at. */
@@ -27,16 +35,10 @@ export type FormationReading =
   /** The root cannot be read: one sentence. */
   | { readonly ok: false; readonly fault: string };
 
-/** A capsule that can run. */
-interface Running extends ReadArtifact {
-  readonly depth: number;
-  readonly names: readonly string[];
-}
-
 /** What was found so far. */
 interface Survey {
   readonly judge: Judge;
-  readonly running: Running[];
+  readonly capsules: Capsule[];
   readonly edges: Edge[];
   readonly changes: Change[];
 }
@@ -59,34 +61,39 @@ export async function inspectFormation(request: FormationRequest): Promise<Forma
 }
 
 async function follow(artifacts: Artifacts, root: ReadArtifact, maxDepth: number): Promise<Survey> {
-  const survey: Survey = { judge: new Judge(), running: [runningAt(root, 0)], edges: [], changes: [] };
+  const survey: Survey = { judge: new Judge(), capsules: [], edges: [], changes: [] };
   const known = new Set([root.capsule]);
-  for (let depth = 0, level = survey.running; depth < maxDepth && level.length > 0; depth++) {
+  let level = [root];
+  for (let depth = 0; level.length > 0; depth++) {
+    for (const { capsule, sha256, held } of level) {
+      const names = namesOf(held).length;
+      survey.capsules.push({ capsule, sha256, depth, names, cut: depth >= maxDepth && names > 0 });
+    }
+    if (depth >= maxDepth) break;
     await artifacts.read(listedBy(level, artifacts));
-    const below: Running[] = [];
+    const below: ReadArtifact[] = [];
     for (const parent of level) {
-      for (const name of parent.names) {
+      for (const name of namesOf(parent.held)) {
         for (const started of judgeName(artifacts, survey, parent, name)) {
           if (known.has(started.capsule)) continue;
           known.add(started.capsule);
-          below.push(runningAt(started, depth + 1));
+          below.push(started);
         }
       }
     }
-    for (const capsule of below) survey.running.push(capsule);
     level = below;
   }
   return survey;
 }
 
-function runningAt(artifact: ReadArtifact, depth: number): Running {
-  return { ...artifact, depth, names: [...new Set(artifact.held.spawnAllow.entries)] };
+function namesOf({ spawnAllow }: Envelope): readonly string[] {
+  return spawnAllow.entries;
 }
 
 /** Every version of every name that these capsules list. */
-function* listedBy(level: readonly Running[], artifacts: Artifacts): Generator<Coordinates> {
-  const names = new Set(level.flatMap(({ names }) => names).map(parseArtifactName));
-  for (const name of names) {
+function* listedBy(level: readonly ReadArtifact[], artifacts: Artifacts): Generator<Coordinates> {
+  for (const entry of new Set(level.flatMap(({ held }) => namesOf(held)))) {
+    const name = parseArtifactName(entry);
     if (!name) continue;
     const listing = artifacts.versions(name);
     if (listing.ok) for (const version of listing.versions) yield { name, version };
@@ -97,7 +104,7 @@ function* listedBy(level: readonly Running[], artifacts: Artifacts): Generator<C
 function* judgeName(
   artifacts: Artifacts,
   survey: Survey,
-  parent: Running,
+  parent: ReadArtifact,
   entry: string,
 ): Generator<ReadArtifact, void> {
   const name = parseArtifactName(entry);
@@ -136,14 +143,7 @@ function* judgeName(
   }
 }
 
-function formationOf({ running, edges, changes }: Survey, limits: Limits, platform: string): Formation {
-  const capsules = running.map(({ capsule, sha256, depth, names }) => ({
-    capsule,
-    sha256,
-    depth,
-    names: names.length,
-    cut: depth >= limits.maxDepth && names.length > 0,
-  }));
+function formationOf({ capsules, edges, changes }: Survey, limits: Limits, platform: string): Formation {
   const tree = treeOf(capsules, edges);
   markClosedCycles(tree);
   return {
