@@ -2,7 +2,7 @@
 
 import { join } from "node:path";
 import { fault, ok, type Result } from "../result.ts";
-import { describeError } from "../sys/errors.ts";
+import { describeError } from "../sys/library.ts";
 import type { HeldDirectory } from "./tree/held.ts";
 import { chunksOf, openRegularFile, type Unopened } from "./tree/regular-file.ts";
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
-import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../../src/body-bytes.ts";
+import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../../src/json-body.ts";
 import { createHost, type Host, IDENTITY_REFUSAL } from "../kit/host.ts";
 import { type InProcess, inProcess } from "../kit/in-process.ts";
 import { connectRaw, exchangeRaw, requestBytes } from "../kit/raw-http.ts";

@@ -73,7 +73,9 @@ describe("a mutation run", () => {
   test("reports a tree whose tests fail, and changes nothing", async () => {
     await write("src/tokens/sum.ts", SOURCE.replace("+", "-"));
     const { out, err, code } = await outcomeOf(mutants("tokens"));
-    expect(err).toStartWith("mutants: test/tokens/ fails before anything is changed, so nothing was:\n");
+    expect(err).toStartWith(
+      "mutants: test/tokens/sum.test.ts fails before anything is changed, so nothing was:\n",
+    );
     expect(err).toContain("(fail) sum");
     expect([out, code]).toEqual(["", 1]);
     expect(readdirSync(temporary)).toEqual([]);

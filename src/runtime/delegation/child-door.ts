@@ -1,8 +1,8 @@
 /** The door of a delegated capsule: A2A on a free loopback port. */
 
 import { Elysia } from "elysia";
-import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
 import type { Secret } from "../secret.ts";
+import { type DoorUrl, parseDoorUrl } from "../wire.ts";
 import { type RpcAnswer, type RpcRequest, readRequest, rpcResponse } from "./a2a.ts";
 import type { CompletionDoor } from "./door.ts";
 import { completionPlugin } from "./door-plugin.ts";

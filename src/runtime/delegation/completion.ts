@@ -1,9 +1,9 @@
 /** A completion: how a delegation's end is described in `completion.json` and to the parent's door. */
 
 import { bareName } from "../../registry/artifact-name.ts";
-import { parseJsonObject, stringIn } from "../json.ts";
 import { redactSaid } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
+import { parseJsonObject, stringIn } from "../wire.ts";
 import type { DelegationIdentity } from "./identity.ts";
 import { cutText } from "./utf8.ts";
 

@@ -7,8 +7,8 @@ import {
   parseArtifactVersion,
 } from "../../registry/artifact-name.ts";
 import { fault, ok, type Result } from "../../result.ts";
-import { objectIn, stringIn } from "../json.ts";
 import type { RuntimeManifest } from "../manifest.ts";
+import { objectIn, stringIn } from "../wire.ts";
 
 /** A tool's definition; `input_schema` is JSON Schema. */
 export interface ToolDefinition {

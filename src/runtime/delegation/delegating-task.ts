@@ -1,8 +1,8 @@
 /** What delegations need to know about the task that starts them. */
 
-import type { DoorUrl } from "../addresses.ts";
 import type { LaunchOutcome, LaunchRequest } from "../launch/outcome.ts";
 import type { DelegatingSession, RegisteredSession } from "../session/session.ts";
+import type { DoorUrl } from "../wire.ts";
 import type { deliverTask } from "./delivery.ts";
 import type { CompletionDoor } from "./door.ts";
 

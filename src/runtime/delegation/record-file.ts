@@ -1,7 +1,7 @@
 /** Reads and writes `completion.json` in a records directory, which is given as an open descriptor. */
 
 import type { Descriptor } from "../../sys/descriptors.ts";
-import type { Posix } from "../../sys/errors.ts";
+import type { Posix } from "../../sys/library.ts";
 import type { Secret } from "../secret.ts";
 import { openRegularFile, readAtOnce } from "../tree/regular-file.ts";
 import { replaceFile, writeAll } from "../tree/replaced-file.ts";

@@ -1,9 +1,9 @@
 /** Reporting a completion: the record first, then the post, then the record with what the post did. */
 
 import type { Descriptor } from "../../sys/descriptors.ts";
-import { describeError, type Errno, type Posix } from "../../sys/errors.ts";
+import { describeError, type Errno, type Posix } from "../../sys/library.ts";
 import type { Clock } from "../clock.ts";
-import type { SpawnerHandle } from "../contract/spawner-handle.ts";
+import type { SpawnerHandle } from "../contract/environment.ts";
 import { callDoor, userMessage } from "./a2a.ts";
 import { cutDetail, type Delivery, type Report } from "./completion.ts";
 import {

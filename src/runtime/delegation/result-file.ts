@@ -2,7 +2,7 @@
 
 import { ok } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { describeError, type Errno, type Posix } from "../../sys/errors.ts";
+import { describeError, type Errno, type Posix } from "../../sys/library.ts";
 import { createRedactor, redactBytes } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
 import { chunksOf, openRegularFile, type RegularFile, readAtOnce } from "../tree/regular-file.ts";

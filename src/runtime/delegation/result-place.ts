@@ -2,7 +2,7 @@
 
 import { fault, ok, type Result } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { describeError } from "../../sys/errors.ts";
+import { describeError } from "../../sys/library.ts";
 import { openRegularFile } from "../tree/regular-file.ts";
 import { ensureDirectoryAt, replaceFile, writeAll } from "../tree/replaced-file.ts";
 

@@ -1,11 +1,11 @@
 /** The child's side: a TypeScript capsule takes one task over A2A, answers it, and reports how it ended. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import type { DoorUrl } from "../addresses.ts";
-import { unlessAborted } from "../given-up.ts";
-import { type EndedBy, endWithSpawner } from "../lifeline/follow.ts";
+import { unlessAborted } from "../clock.ts";
 import type { Secret } from "../secret.ts";
+import { type EndedBy, endWithSpawner } from "../session/follow.ts";
 import { announceReady, closeSession, type Session } from "../session/session.ts";
+import type { DoorUrl } from "../wire.ts";
 import { openChildDoor } from "./child-door.ts";
 import { reportOwnEnd } from "./child-report.ts";
 import type { CompletionDoor } from "./door.ts";

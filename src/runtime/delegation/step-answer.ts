@@ -1,15 +1,14 @@
 /** Gets the result of a plan's `capsule` step: an agent's from its task over A2A, a script's from its exit. */
 
 import type { ArtifactName, Coordinates } from "../../registry/artifact-name.ts";
-import type { DoorUrl } from "../addresses.ts";
 import { CHILD_FILE_BYTES, readChildFile } from "../child-files.ts";
-import { objectIn, stringIn } from "../json.ts";
 import { describeExit } from "../launch/exit-status.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { redact, redactBytes } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { HeldDirectory } from "../tree/held.ts";
+import { type DoorUrl, objectIn, stringIn } from "../wire.ts";
 import { callDoor, type RpcReply } from "./a2a.ts";
 import { deliverTask, messageOf, pauseFor } from "./delivery.ts";
 import { identityOf } from "./identity.ts";

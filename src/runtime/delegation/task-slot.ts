@@ -1,7 +1,6 @@
 /** The one task that a delegated capsule takes, and the A2A answers of its door about it. */
 
-import { newId } from "../identifiers.ts";
-import { objectIn, stringIn } from "../json.ts";
+import { newId, objectIn, stringIn } from "../wire.ts";
 import { INVALID_PARAMS, METHOD_NOT_FOUND, type RpcAnswer, type RpcRequest } from "./a2a.ts";
 import type { RunEnd } from "./run-task.ts";
 

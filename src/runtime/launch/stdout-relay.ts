@@ -1,8 +1,8 @@
 /** A child's standard output: the launcher takes the first line, and every further line is copied on. */
 
-import { parseJsonObject } from "../json.ts";
 import { partialSecret, redactSaid } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
+import { parseJsonObject } from "../wire.ts";
 
 /** The longest first line, in bytes. A longer one does not count. */
 const MAX_FIRST_LINE = 256 * 1024;

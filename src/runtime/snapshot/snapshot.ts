@@ -2,8 +2,8 @@
 
 import { fault, ok, type Result } from "../../result.ts";
 import type { Descriptor } from "../../sys/descriptors.ts";
-import { describeError, type Errno, type Posix } from "../../sys/errors.ts";
-import { encodeName } from "../../sys/names.ts";
+import { encodeName } from "../../sys/entries.ts";
+import { describeError, type Errno, type Posix } from "../../sys/library.ts";
 import { statusAt, statusOf } from "../../sys/status.ts";
 import { identityOf } from "../tree/descent.ts";
 import { type HeldDirectory, holdAgain } from "../tree/held.ts";

@@ -3,9 +3,8 @@
 import { fault, ok, type Result } from "../../result.ts";
 import { read, seek } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { describeError, type Posix } from "../../sys/errors.ts";
-import { encodeName } from "../../sys/names.ts";
-import { openForAppendingAt } from "../../sys/opening.ts";
+import { encodeName, openForAppendingAt } from "../../sys/entries.ts";
+import { describeError, type Posix } from "../../sys/library.ts";
 import { statusOf } from "../../sys/status.ts";
 import { writeAll } from "./replaced-file.ts";
 

@@ -8,8 +8,7 @@
  */
 
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { encodeName, type Name } from "../../sys/names.ts";
-import { openDirectoryAt } from "../../sys/opening.ts";
+import { encodeName, type Name, openDirectoryAt } from "../../sys/entries.ts";
 import { type Status, statusOf } from "../../sys/status.ts";
 
 /** How many levels are held open. Each descent needs this many descriptors. */

@@ -2,9 +2,8 @@
 
 import { ok } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import type { Posix } from "../../sys/errors.ts";
-import { encodeName } from "../../sys/names.ts";
-import { openDirectoryAt } from "../../sys/opening.ts";
+import { encodeName, openDirectoryAt } from "../../sys/entries.ts";
+import type { Posix } from "../../sys/library.ts";
 
 /** A directory that is held open. It stays the same one, whatever happens to its name. */
 export interface HeldDirectory {

@@ -1,12 +1,10 @@
 /** Directories for this user alone, made and opened step by step below a held directory. No link is followed. */
 
 import { fault, ok, type Result } from "../../result.ts";
-import { setMode } from "../../sys/attributes.ts";
+import { setMode } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { makeDirectoryAt } from "../../sys/entries.ts";
-import { describeError, type Errno } from "../../sys/errors.ts";
-import { encodeName, type Name } from "../../sys/names.ts";
-import { openDirectoryAt } from "../../sys/opening.ts";
+import { encodeName, makeDirectoryAt, type Name, openDirectoryAt } from "../../sys/entries.ts";
+import { describeError, type Errno } from "../../sys/library.ts";
 import { statusOf } from "../../sys/status.ts";
 import { type HeldDirectory, holdDirectory } from "./held.ts";
 

@@ -11,9 +11,8 @@ import { isSystemError } from "../../os-error.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { read } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import type { Errno, Posix } from "../../sys/errors.ts";
-import { encodeName } from "../../sys/names.ts";
-import { openForReadingAt } from "../../sys/opening.ts";
+import { encodeName, openForReadingAt } from "../../sys/entries.ts";
+import type { Errno, Posix } from "../../sys/library.ts";
 import { statusOf } from "../../sys/status.ts";
 import { openDescendant } from "./own.ts";
 

@@ -5,14 +5,11 @@
  */
 
 import { fault, ok } from "../../result.ts";
-import { setMode } from "../../sys/attributes.ts";
+import { setMode } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { removeAt, removeDirectoryAt, setModeAt } from "../../sys/entries.ts";
-import type { Errno, Posix } from "../../sys/errors.ts";
-import { type Entry, listDirectory } from "../../sys/listing.ts";
-import type { Name } from "../../sys/names.ts";
-import { openDirectoryAt } from "../../sys/opening.ts";
-import { type Status, statusOf } from "../../sys/status.ts";
+import { type Name, openDirectoryAt, removeAt, removeDirectoryAt, setModeAt } from "../../sys/entries.ts";
+import type { Errno, Posix } from "../../sys/library.ts";
+import { type Entry, listDirectory, type Status, statusOf } from "../../sys/status.ts";
 import { createDescent, type Descent } from "./descent.ts";
 
 /** A step of a removal. The generator returns whether everything is gone. */

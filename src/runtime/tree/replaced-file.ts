@@ -4,10 +4,15 @@ import { randomBytes } from "node:crypto";
 import { ok } from "../../result.ts";
 import { write } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { makeDirectoryAt, removeAt, renameAt } from "../../sys/entries.ts";
-import type { Posix } from "../../sys/errors.ts";
-import { encodeName } from "../../sys/names.ts";
-import { createFileAt, openDirectoryAt } from "../../sys/opening.ts";
+import {
+  createFileAt,
+  encodeName,
+  makeDirectoryAt,
+  openDirectoryAt,
+  removeAt,
+  renameAt,
+} from "../../sys/entries.ts";
+import type { Posix } from "../../sys/library.ts";
 
 export function writeAll(descriptor: Descriptor, bytes: Uint8Array): Posix<void> {
   let rest = bytes;

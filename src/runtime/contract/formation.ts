@@ -1,13 +1,25 @@
-/**
- * What a formation's launcher gives a member besides its id. It is checked before anything starts, and never read here.
- */
+/** What a formation's launcher gives a member: its id, and descriptors, which are checked but never read here. */
 
 import { fault, ok, type Result } from "../../result.ts";
 import { isReadable, setCloseOnExec } from "../../sys/descriptors.ts";
 import { statusOf } from "../../sys/status.ts";
-import { readEndIn } from "../lifeline/child.ts";
-import type { StartRefusal } from "../start-refusal.ts";
-import { type Environment, type FormationId, own } from "./environment.ts";
+import { type Environment, own, type StartRefusal } from "./environment.ts";
+import { readEndIn } from "./lifeline.ts";
+
+/** A formation: `frm_` and 32 lowercase hex digits. */
+export type FormationId = string & { readonly __brand: "FormationId" };
+
+/** Reads `MURMUR_FORMATION_ID`. Unset or blank means that the session is in no formation. */
+export function readFormationId(environment: Environment): Result<FormationId | undefined, StartRefusal> {
+  const text = own(environment, "MURMUR_FORMATION_ID")?.trim() ?? "";
+  if (text === "") return ok(undefined);
+  if (/^frm_[0-9a-f]{32}$/.test(text)) return ok(text as FormationId);
+  return fault({
+    code: "E-RUN-044",
+    message:
+      "MURMUR_FORMATION_ID is not a formation id: it must be frm_ and 32 lowercase hex digits, or unset",
+  });
+}
 
 /**
  * Checks the three variables of a formation (API page, "Environment variables"). The descriptors that they name become
