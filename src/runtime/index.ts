@@ -38,6 +38,7 @@ export {
   type StartRefusal,
 } from "./contract/environment.ts";
 export type { FormationId } from "./contract/formation.ts";
+export { type HeldLifeline, holdLifeline } from "./contract/lifeline.ts";
 export { type CapsuleStep, runCapsuleStep, type StepOutcome } from "./delegation/capsule-step.ts";
 export type { DelegateTask, ToolDefinition } from "./delegation/delegate-task.ts";
 export type { TaskDelegationsOptions } from "./delegation/delegating-task.ts";
@@ -76,11 +77,10 @@ export type {
   LaunchOutcome,
   LaunchRequest,
 } from "./launch/outcome.ts";
-export { type HeldLifeline, holdLifeline } from "./lifeline/child.ts";
-export { type EndedBy, type Ending, endWithSpawner, type Followed } from "./lifeline/follow.ts";
 export type { RuntimeManifest } from "./manifest.ts";
 export type { Output } from "./output.ts";
 export { Secret } from "./secret.ts";
+export { type EndedBy, type Ending, endWithSpawner, type Followed } from "./session/follow.ts";
 export type { Registration } from "./session/registration.ts";
 export {
   announceReady,

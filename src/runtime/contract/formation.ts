@@ -3,8 +3,8 @@
 import { fault, ok, type Result } from "../../result.ts";
 import { isReadable, setCloseOnExec } from "../../sys/descriptors.ts";
 import { statusOf } from "../../sys/status.ts";
-import { readEndIn } from "../lifeline/child.ts";
 import { type Environment, own, type StartRefusal } from "./environment.ts";
+import { readEndIn } from "./lifeline.ts";
 
 /** A formation: `frm_` and 32 lowercase hex digits. */
 export type FormationId = string & { readonly __brand: "FormationId" };

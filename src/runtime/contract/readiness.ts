@@ -72,6 +72,32 @@ function showsToken(id: string, tokens: readonly Secret[]): boolean {
   return redactSaid(id, long) !== id;
 }
 
+/** The session ids of a session's children. */
+export type ChildSessions = ReturnType<typeof createChildSessions>;
+
+/**
+ * Each child must have a session id of its own. A child's records and result are looked up by its id, so a child that
+ * reported another session's id could have that session's files read and written as its own. An id stays taken for as
+ * long as this process runs, because what a child left behind still belongs to that child.
+ *
+ * @param spawner the session that started this one, if there is one
+ */
+export function createChildSessions(own: string, spawner: string | undefined) {
+  const taken = new Map([[own, "this capsule"]]);
+  if (spawner !== undefined && spawner !== own) taken.set(spawner, "this capsule's spawner");
+  return {
+    /** Takes the id that a child reported. The fault is a phrase that says who has it, and follows "its first line ". */
+    claim(id: string): Result<undefined, string> {
+      const whose = taken.get(id);
+      if (whose !== undefined) {
+        return fault(`names the session of ${whose}, ${id}; a child must report an id that it minted itself`);
+      }
+      taken.set(id, "another child of this capsule");
+      return ok(undefined);
+    },
+  };
+}
+
 /** What a TypeScript capsule says about itself. */
 export interface ReadinessReport {
   readonly sessionId: string;

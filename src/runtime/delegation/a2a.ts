@@ -5,8 +5,7 @@ import type { Clock } from "../clock.ts";
 import { exchange, type HttpExchange } from "../http.ts";
 import { redactSaid } from "../redaction.ts";
 import { Secret } from "../secret.ts";
-import type { DoorUrl } from "../wire.ts";
-import { type JsonObject, objectIn, parseJsonObject, stringIn } from "../wire.ts";
+import { type DoorUrl, type JsonObject, objectIn, parseJsonObject, stringIn } from "../wire.ts";
 
 export const A2A_VERSION = "1.0";
 export const VERSION_HEADER = "a2a-version";

@@ -4,8 +4,7 @@ import type { ArtifactName } from "../../registry/artifact-name.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import type { Clock } from "../clock.ts";
 import type { Secret } from "../secret.ts";
-import type { DoorUrl } from "../wire.ts";
-import { objectIn, stringIn } from "../wire.ts";
+import { type DoorUrl, objectIn, stringIn } from "../wire.ts";
 import { callDoor, type RpcReply, userMessage } from "./a2a.ts";
 import { quoteChild } from "./quoted.ts";
 

@@ -2,8 +2,8 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import { unlessAborted } from "../clock.ts";
-import { type EndedBy, endWithSpawner } from "../lifeline/follow.ts";
 import type { Secret } from "../secret.ts";
+import { type EndedBy, endWithSpawner } from "../session/follow.ts";
 import { announceReady, closeSession, type Session } from "../session/session.ts";
 import type { DoorUrl } from "../wire.ts";
 import { openChildDoor } from "./child-door.ts";

@@ -3,10 +3,9 @@
  */
 
 import { fault, ok, type Result } from "../../result.ts";
-import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { describeError, type Posix } from "../../sys/errors.ts";
-import { openPipe } from "../../sys/pipe.ts";
-import { keepExitStatuses } from "../../sys/signals.ts";
+import { close, type Descriptor, openPipe } from "../../sys/descriptors.ts";
+import { describeError, type Posix } from "../../sys/library.ts";
+import { keepExitStatuses } from "../../sys/process.ts";
 import { spawnProcess } from "../../sys/spawn.ts";
 import type { Clock } from "../clock.ts";
 import { within } from "../clock.ts";

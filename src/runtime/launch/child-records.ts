@@ -9,13 +9,12 @@ import { join, resolve } from "node:path";
 import { printable } from "../../printable.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { describeError } from "../../sys/errors.ts";
-import { encodeName } from "../../sys/names.ts";
+import { encodeName } from "../../sys/entries.ts";
+import { describeError } from "../../sys/library.ts";
 import { statusOf } from "../../sys/status.ts";
 import { redactSaid } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
-import { type HeldDirectory, holdDirectory } from "../tree/held.ts";
-import { openDescendant } from "../tree/own.ts";
+import { type HeldDirectory, holdDirectory, openDescendant } from "../tree/held.ts";
 
 const RECORDS = [".murmur", "records"];
 /** How many characters of a path a fault quotes. */

@@ -1,8 +1,7 @@
 /** Writes the one line of a child's standard input. */
 
 import { write } from "../../sys/content.ts";
-import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { writable } from "../../sys/poll.ts";
+import { close, type Descriptor, writable } from "../../sys/descriptors.ts";
 
 /** How many bytes a writable pipe takes without waiting, on every platform (`PIPE_BUF`). */
 const PORTION_BYTES = 512;

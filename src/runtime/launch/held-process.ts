@@ -8,8 +8,7 @@
  * program may do what it likes with SIGCHLD.
  */
 
-import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { readable } from "../../sys/poll.ts";
+import { close, type Descriptor, readable } from "../../sys/descriptors.ts";
 import { collect, openProcess, signalProcess } from "../../sys/process.ts";
 import type { Clock } from "../clock.ts";
 import { type ExitStatus, exitStatusOf } from "./exit-status.ts";

@@ -1,14 +1,64 @@
-/** The child's half of a spawner lifeline. It holds the read end and sees end of file when its spawner ends. */
+/**
+ * A spawner lifeline: a pipe that tells a child that its parent is gone. The parent keeps the write end open for as long
+ * as the child should live. The child holds the read end, and sees end of file when its parent ends.
+ */
 
 import { fault, ok, type Result } from "../../result.ts";
 import { read } from "../../sys/content.ts";
-import { type Descriptor, isReadOnly, setCloseOnExec } from "../../sys/descriptors.ts";
-import { libraryFault } from "../../sys/library.ts";
-import { readable } from "../../sys/poll.ts";
+import {
+  close,
+  type Descriptor,
+  isReadOnly,
+  openPipe,
+  readable,
+  setCloseOnExec,
+} from "../../sys/descriptors.ts";
+import { BIND_EXIT, libraryFault, type Posix } from "../../sys/library.ts";
 import { statusOf } from "../../sys/status.ts";
-import type { Environment, StartRefusal } from "../contract/environment.ts";
-import { TERMINATED_STATUS, WAIT } from "./thread.ts";
+import type { Environment, StartRefusal } from "./environment.ts";
 
+export interface ParentLifeline {
+  /** For the child: hand it on as one of its descriptors. */
+  readonly readEnd: number;
+  /**
+   * Call it when the child has the read end. It closes this process's copy, so that only the child sees the end of
+   * file. The write end is closed once the child is gone. A child that nothing can end keeps its lifeline, so that it
+   * ends with this process.
+   */
+  handedOver(gone: Promise<void>): void;
+  /** Closes both ends, unless a child has the lifeline. */
+  close(): void;
+}
+
+/**
+ * Makes a lifeline for one child. Nothing is ever written to it. However this process ends, the kernel closes the write
+ * end, and the child reads end of file.
+ */
+export function openLifeline(): Posix<ParentLifeline> {
+  const pipe = openPipe();
+  if (!pipe.ok) return pipe;
+  const { readEnd, writeEnd } = pipe.value;
+  /** Each number is closed once only: by the second time it could belong to another descriptor. */
+  let ours = true;
+  return ok({
+    readEnd,
+    handedOver(gone) {
+      if (!ours) return;
+      ours = false;
+      close(readEnd);
+      void gone.then(() => close(writeEnd));
+    },
+    close() {
+      if (!ours) return;
+      ours = false;
+      close(readEnd);
+      close(writeEnd);
+    },
+  });
+}
+
+/** The status that a shell reports for a program ended by SIGTERM. */
+export const TERMINATED_STATUS = 143;
 /** How long a teardown may run after the spawner's end before it is cut short. */
 export const TEARDOWN_MS = 20_000;
 
@@ -47,8 +97,11 @@ export function holdLifeline(environment: Environment): Result<HeldLifeline | un
 export function readEndIn(text: string): Result<number, string> {
   const descriptor = /^\d{1,9}$/.test(text) ? Number(text) : -1;
   if (descriptor < 3) return fault("it is not a number of 3 or above");
-  const why = whyNoReadEnd(descriptor);
-  return why === undefined ? ok(descriptor) : fault(`descriptor ${descriptor} ${why}`);
+  const status = statusOf(descriptor);
+  if (!status.ok) return fault(`descriptor ${descriptor} is not open`);
+  if (status.value.kind !== "fifo") return fault(`descriptor ${descriptor} is not a pipe`);
+  if (!isReadOnly(descriptor)) return fault(`descriptor ${descriptor} is not the read end of its pipe`);
+  return ok(descriptor);
 }
 
 function refused(why: string): Result<never, StartRefusal> {
@@ -56,13 +109,6 @@ function refused(why: string): Result<never, StartRefusal> {
     code: "E-RUN-020",
     message: `MURMUR_SPAWNER_LIFELINE does not name a spawner lifeline: ${why}; unset it to start this capsule on its own`,
   });
-}
-
-function whyNoReadEnd(descriptor: number): string | undefined {
-  const status = statusOf(descriptor);
-  if (!status.ok) return "is not open";
-  if (status.value.kind !== "fifo") return "is not a pipe";
-  return isReadOnly(descriptor) ? undefined : "is not the read end of its pipe";
 }
 
 /** How often the main thread checks the descriptor if there is no thread, in milliseconds. */
@@ -115,3 +161,35 @@ function lookNowAndThen(descriptor: Descriptor, onEnd: () => void): void {
   }, LOOK_MS);
   timer.unref();
 }
+
+/**
+ * The thread that waits for a spawner to end. It is kept as a text, so that a compiled program has it too without
+ * naming it as an entry point. A pending read on the main thread would keep the process alive, and a main thread that
+ * computes or waits for a command would not notice the end.
+ *
+ * Bytes are thrown away, because only the end counts. Any error but EINTR counts as the end. After the bound this
+ * thread ends the process through the C library, because `process.exit` would end only the thread. The bound is 0 until
+ * it is set. It counts from the end, or from its last change if that is later.
+ */
+const WAIT = `${BIND_EXIT}
+  const { readSync } = require("node:fs");
+  const pause = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+  onmessage = ({ data: { descriptor, bound, status } }) => {
+    const exit = bindExit();
+    const ignored = Buffer.alloc(4096);
+    for (;;) {
+      try {
+        if (readSync(descriptor, ignored) === 0) break;
+      } catch (error) {
+        if (error.code === "EAGAIN") pause(50);
+        else if (error.code !== "EINTR") break;
+      }
+    }
+    postMessage("ended");
+    for (let since = performance.now(); ; since = performance.now()) {
+      const ms = Atomics.load(bound, 0);
+      const left = ms === 0 ? Infinity : since + ms - performance.now();
+      if (Atomics.wait(bound, 0, ms, left) === "timed-out") exit(status);
+    }
+  };
+`;

@@ -1,10 +1,8 @@
 /** What a child does when its spawner has ended (API page, "A child ends with its parent"). */
 
-import type { Clock } from "../clock.ts";
-import { within } from "../clock.ts";
-import type { Session } from "../session/session.ts";
-import { type HeldLifeline, TEARDOWN_MS } from "./child.ts";
-import { TERMINATED_STATUS } from "./thread.ts";
+import { type Clock, within } from "../clock.ts";
+import { type HeldLifeline, TEARDOWN_MS, TERMINATED_STATUS } from "../contract/lifeline.ts";
+import type { Session } from "./session.ts";
 
 /** How long a script child may take to give its slot back to the daemon before it exits. */
 const RETIRE_MS = 250;
