@@ -122,8 +122,12 @@ test("callers without a token share a reading that is under way for one with a t
 test("a reading that failed with an exception is forgotten", async () => {
   const registry = create();
   await publishCapsule(path, "local/mine");
-  gate = Promise.reject(new Error("out of memory"));
-  expect(registry.resolve(named("mine"), "verified")).rejects.toThrow("out of memory");
+  const failed = Promise.withResolvers<void>();
+  gate = failed.promise;
+  const reading = registry.resolve(named("mine"), "verified");
+  await until("it is being read", () => readsOf("mine") > 0);
+  failed.reject(new Error("out of memory"));
+  await expect(reading).rejects.toThrow("out of memory");
   await nextTurn();
   gate = undefined;
   expect(await registry.resolve(named("mine"), "verified")).toMatchObject({ ok: true });
