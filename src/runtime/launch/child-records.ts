@@ -14,8 +14,7 @@ import { describeError } from "../../sys/library.ts";
 import { statusOf } from "../../sys/status.ts";
 import { redactSaid } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
-import { type HeldDirectory, holdDirectory } from "../tree/held.ts";
-import { openDescendant } from "../tree/own.ts";
+import { type HeldDirectory, holdDirectory, openDescendant } from "../tree/held.ts";
 
 const RECORDS = [".murmur", "records"];
 /** How many characters of a path a fault quotes. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { leadsToManifest } from "../../../src/registry/zip/unpacked-path.ts";
+import { leadsToManifest } from "../../../src/registry/zip/names.ts";
 import { NAMES_OF_MANIFEST, OTHER_NAMES } from "../../kit/manifest-names.ts";
 
 test.each(NAMES_OF_MANIFEST)("%j may be written to the manifest's path", (name) => {
