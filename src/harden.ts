@@ -1,9 +1,12 @@
 /** What a starting daemon does to protect itself, before it holds any secret. */
 
-import { denyInspection, silenceCrashReporter } from "./sys/inspection.ts";
 import { libraryFault } from "./sys/library.ts";
-import { denyCoreDumps } from "./sys/limits.ts";
-import { ignoreTerminalStops } from "./sys/signals.ts";
+import {
+  denyCoreDumps,
+  denyInspection,
+  ignoreTerminalStops,
+  silenceCrashReporter,
+} from "./sys/this-process.ts";
 
 /** Variables that change how a compiled Bun executable runs. */
 const RUNTIME_VARIABLES = ["BUN_OPTIONS", "BUN_INSPECT", "BUN_INSPECT_CONNECT_TO", "BUN_BE_BUN"] as const;

@@ -3,7 +3,7 @@
 import { statSync } from "node:fs";
 import { constants } from "node:os";
 import { describeErrno, describeOsError } from "./os-error.ts";
-import { threadsToBeHad } from "./sys/threads.ts";
+import { threadsToBeHad } from "./sys/this-process.ts";
 
 /**
  * Why the runtime could not get all the threads it may need later, for its collector, its compiler and its pool. It ends

@@ -5,10 +5,9 @@
  * is repeated on every read with no sweep and no timer, and "a capsule found gone is never counted again".
  */
 
-import { close } from "../sys/descriptors.ts";
-import { ReadinessSet } from "../sys/epoll.ts";
-import { descriptorLimit } from "../sys/limits.ts";
+import { close, ReadinessSet } from "../sys/descriptors.ts";
 import { openProcess } from "../sys/process.ts";
+import { descriptorLimit } from "../sys/this-process.ts";
 import { identify, isPossible } from "./process-identity.ts";
 import { type RunningRecord, readRunningRecords } from "./running-records.ts";
 

@@ -2,8 +2,7 @@
 
 import type { Containment } from "../registry/containment.ts";
 import type { Manifest } from "../registry/manifest.ts";
-import { InstallPatterns } from "./install-pattern.ts";
-import { NetworkRules } from "./network-rule.ts";
+import { InstallPatterns, NetworkRules } from "./rules.ts";
 
 /** A manifest's entries, in its order and each once, and an index of what a parent with these entries covers. */
 export interface Declared<Index> {

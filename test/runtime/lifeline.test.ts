@@ -3,7 +3,7 @@ import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { holdLifeline, openLifeline, type ParentLifeline } from "../../src/runtime/contract/lifeline.ts";
 import { type Ending, endWithSpawner } from "../../src/runtime/session/follow.ts";
-import { openPipe } from "../../src/sys/pipe.ts";
+import { openPipe } from "../../src/sys/descriptors.ts";
 import { manualClock } from "../kit/manual-clock.ts";
 import { processesOf, uniqueSleep } from "./world.ts";
 

@@ -5,12 +5,15 @@
 
 import { fault, ok, type Result } from "../../result.ts";
 import { read } from "../../sys/content.ts";
-import { close, type Descriptor, isReadOnly, setCloseOnExec } from "../../sys/descriptors.ts";
-import type { Posix } from "../../sys/errors.ts";
-import { BIND_EXIT } from "../../sys/exit.ts";
-import { libraryFault } from "../../sys/library.ts";
-import { openPipe } from "../../sys/pipe.ts";
-import { readable } from "../../sys/poll.ts";
+import {
+  close,
+  type Descriptor,
+  isReadOnly,
+  openPipe,
+  readable,
+  setCloseOnExec,
+} from "../../sys/descriptors.ts";
+import { BIND_EXIT, libraryFault, type Posix } from "../../sys/library.ts";
 import { statusOf } from "../../sys/status.ts";
 import type { Environment, StartRefusal } from "./environment.ts";
 

@@ -1,7 +1,7 @@
 /** Reporting a completion: the record first, then the post, then the record with what the post did. */
 
 import type { Descriptor } from "../../sys/descriptors.ts";
-import { describeError, type Errno, type Posix } from "../../sys/errors.ts";
+import { describeError, type Errno, type Posix } from "../../sys/library.ts";
 import type { Clock } from "../clock.ts";
 import type { SpawnerHandle } from "../contract/environment.ts";
 import { callDoor, userMessage } from "./a2a.ts";

@@ -4,11 +4,9 @@
 
 import { fault, ok, type Result } from "../../result.ts";
 import { write } from "../../sys/content.ts";
-import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { describeError, type Posix } from "../../sys/errors.ts";
-import { openPipe } from "../../sys/pipe.ts";
-import { writable } from "../../sys/poll.ts";
-import { keepExitStatuses } from "../../sys/signals.ts";
+import { close, type Descriptor, openPipe, writable } from "../../sys/descriptors.ts";
+import { describeError, type Posix } from "../../sys/library.ts";
+import { keepExitStatuses } from "../../sys/process.ts";
 import { spawnProcess } from "../../sys/spawn.ts";
 import { type Clock, within } from "../clock.ts";
 import type { Output } from "../output.ts";

@@ -9,8 +9,7 @@
  */
 
 import { constants } from "node:os";
-import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { readable } from "../../sys/poll.ts";
+import { close, type Descriptor, readable } from "../../sys/descriptors.ts";
 import { collect, openProcess, signalProcess, type Wait } from "../../sys/process.ts";
 import type { Clock } from "../clock.ts";
 
@@ -181,7 +180,7 @@ export function describeExit(status: ExitStatus): string {
 /** How long a child may take to wind down after SIGTERM. */
 export const GRACE_MS = 5_000;
 /** The same when this process was itself sent SIGTERM by its spawner, which sends SIGKILL after 5 seconds. */
-const HURRIED_GRACE_MS = 3_000;
+export const HURRIED_GRACE_MS = 3_000;
 
 /**
  * Ends every one of them: SIGTERM, some time to wind down, SIGKILL, then reaping. All are signalled at once and share one

@@ -7,7 +7,7 @@ import type { Outcome } from "../../api/schemas.ts";
 import { printable } from "../../printable.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { libraryFault } from "../../sys/library.ts";
-import { keepExitStatuses } from "../../sys/signals.ts";
+import { keepExitStatuses } from "../../sys/process.ts";
 import { refusalSentence } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { parseRunArguments, type RunArguments } from "../contract/arguments.ts";

@@ -7,10 +7,8 @@
 import { fault, ok, type Result } from "../../result.ts";
 import { cloneContent, copyRange, read, seek, setLength, write } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { cloneFileAt, removeAt, setModeAt } from "../../sys/entries.ts";
-import type { Errno, Posix } from "../../sys/errors.ts";
-import type { Name } from "../../sys/names.ts";
-import { openForReadingAt } from "../../sys/opening.ts";
+import { cloneFileAt, type Name, openForReadingAt, removeAt, setModeAt } from "../../sys/entries.ts";
+import type { Errno, Posix } from "../../sys/library.ts";
 import { type Status, statusOf } from "../../sys/status.ts";
 
 /** Why a copy stopped: a fault at its source, a fault at its destination, or an abort. */

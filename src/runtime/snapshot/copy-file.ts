@@ -2,9 +2,7 @@
 
 import { fault, ok, type Result } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { removeAt } from "../../sys/entries.ts";
-import type { Name } from "../../sys/names.ts";
-import { createFileAt, openForReadingAt } from "../../sys/opening.ts";
+import { createFileAt, type Name, openForReadingAt, removeAt } from "../../sys/entries.ts";
 import { type Status, statusOf } from "../../sys/status.ts";
 import { cloneWhole, copyContent, type Means } from "./content.ts";
 import { ABORTED, type Copy, type CopyFault, failed, finish, skipped, unreadable } from "./copying.ts";

@@ -8,12 +8,9 @@
 
 import { ok, type Result } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { makeDirectoryAt, makeLinkAt, readLinkAt } from "../../sys/entries.ts";
-import type { Posix } from "../../sys/errors.ts";
-import { type Entry, listDirectory } from "../../sys/listing.ts";
-import type { Name } from "../../sys/names.ts";
-import { openDirectoryAt } from "../../sys/opening.ts";
-import { type Kind, type Status, statusAt, statusOf } from "../../sys/status.ts";
+import { makeDirectoryAt, makeLinkAt, type Name, openDirectoryAt, readLinkAt } from "../../sys/entries.ts";
+import type { Posix } from "../../sys/library.ts";
+import { type Entry, type Kind, listDirectory, type Status, statusAt, statusOf } from "../../sys/status.ts";
 import { createDescent, identityOf } from "../tree/descent.ts";
 import { type Account, openAccount } from "./account.ts";
 import { copyFile } from "./copy-file.ts";

@@ -1,10 +1,10 @@
 /** One copy of a folder in progress: its task, how far it is, and how an entry is skipped. */
 
 import { fault, ok, type Result } from "../../result.ts";
-import { setMode, setModified } from "../../sys/attributes.ts";
+import { setMode, setModified } from "../../sys/content.ts";
 import type { Descriptor } from "../../sys/descriptors.ts";
-import type { Errno, Posix } from "../../sys/errors.ts";
-import type { Name } from "../../sys/names.ts";
+import type { Name } from "../../sys/entries.ts";
+import type { Errno, Posix } from "../../sys/library.ts";
 import type { Status } from "../../sys/status.ts";
 import type { Descent } from "../tree/descent.ts";
 import { type Account, type SkipReason, skip } from "./account.ts";

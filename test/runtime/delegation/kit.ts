@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DelegationIdentity } from "../../../src/runtime/delegation/identity.ts";
 import type { Descriptor } from "../../../src/sys/descriptors.ts";
-import { openDirectoryPath } from "../../../src/sys/opening.ts";
+import { openDirectoryPath } from "../../../src/sys/entries.ts";
 import { coordinates } from "../parent.ts";
 
 const made: string[] = [];

@@ -50,7 +50,7 @@ describe("the output of twelve children at once", () => {
 
 test("an approval that is longer than a pipe's capacity arrives whole", async () => {
   const { feedLine } = await import("../../../src/runtime/launch/child-process.ts");
-  const { openPipe } = await import("../../../src/sys/pipe.ts");
+  const { openPipe } = await import("../../../src/sys/descriptors.ts");
   const pipe = openPipe();
   if (!pipe.ok) throw new Error(pipe.fault);
   const line = `${"a".repeat(300_000)}\n`;

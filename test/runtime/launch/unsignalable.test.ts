@@ -15,7 +15,7 @@ const PARENT = `
   import { endAll, Secret, systemClock } from "${source}/index.ts";
   import { startProcess } from "${source}/launch/child-process.ts";
   import { openLifeline } from "${source}/contract/lifeline.ts";
-  import { openDirectoryPath } from "${source}/../sys/opening.ts";
+  import { openDirectoryPath } from "${source}/../sys/entries.ts";
   const quiet = async () => {};
   const root = openDirectoryPath("/");
   function start(...command) {

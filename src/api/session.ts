@@ -1,17 +1,17 @@
-/** `POST /register`: a session announces itself, and takes the credential it will delegate with. */
+/** What a session asks about itself: `POST /register`, `POST /deregister` and `GET /status/{session_id}`. */
 
-import { tokenId } from "../log/token-id.ts";
+import { hashed, loggedCapsule, tokenId } from "../log/fields.ts";
 import type { Envelope } from "../referee/envelope.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";
 import type { Asker } from "../registry/lanes.ts";
-import type { Resolution } from "../registry/registry.ts";
-import type { SessionId } from "../sessions/sessions.ts";
+import type { Artifact, Resolution } from "../registry/registry.ts";
+import { fault, ok } from "../result.ts";
+import type { RunningSession, SessionId } from "../sessions/sessions.ts";
 import type { Approval } from "../tokens/authority.ts";
 import type { Fields } from "./body.ts";
-import { type Caller, type Context, type Decision, refuse, slots } from "./context.ts";
-import { loggedCapsule, loggedSession } from "./logged.ts";
+import { type Caller, type Context, callingSession, type Decision, liveCapsules, slots } from "./context.ts";
 import type { Refusal } from "./refusals.ts";
-import type { RegisterAnswer } from "./schemas.ts";
+import type { DeregisterAnswer, RegisterAnswer, StatusAnswer } from "./schemas.ts";
 
 interface Registration {
   readonly id: SessionId;
@@ -24,8 +24,9 @@ interface Registration {
 }
 
 /**
- * Admits one session. Without an approval, `--spawn-allow` is checked before the registry. An approval that does not
- * verify "is a failed exchange" (POST /register): it never falls back to `--spawn-allow`.
+ * Admits one session, which takes the credential it will delegate with. Without an approval, `--spawn-allow` is checked
+ * before the registry. An approval that does not verify "is a failed exchange" (POST /register): it never falls back to
+ * `--spawn-allow`.
  */
 export function register(
   context: Context,
@@ -63,8 +64,8 @@ function admit(
   registration: Registration,
   resolution: Resolution<Envelope>,
 ): Decision<RegisterAnswer> {
-  const { sessions, limits, authority } = context;
-  const { id, approval, verified } = registration;
+  const { sessions, limits } = context;
+  const { id, coordinates, approval, verified } = registration;
   if (!resolution.ok) {
     return refused(context, registration, { kind: "unresolved", message: resolution.message });
   }
@@ -72,55 +73,50 @@ function admit(
   if (registration.caller.hasLeft()) return refused(context, registration, { kind: "caller-left" });
   // An id that was used before does not spend the approval.
   if (sessions.has(id)) return refused(context, registration, { kind: "identity" });
-  const { held } = resolution.artifact;
+  const { artifact } = resolution;
   if (approval === undefined) {
-    sessions.addRoot(id, limits.maxDepth, held);
-    return admitted(context, registration, limits.maxDepth, authority.mintCredential(id));
+    sessions.addRoot(id, limits.maxDepth, artifact.held);
+    return admitted(context, registration, limits.maxDepth);
   }
   if (!verified) return refused(context, registration, { kind: "identity" });
-  const redeemed = redeem(context, registration.coordinates, resolution, verified);
-  if (!redeemed.ok) return refused(context, registration, redeemed.refusal, verified);
-  const { parent, depth, jti } = redeemed.answer;
-  sessions.addChild(id, depth, held, parent, jti);
-  return admitted(context, registration, depth, authority.mintCredential(id));
+  const parent = redeem(context, verified, coordinates, artifact);
+  if (!parent.ok) return refused(context, registration, parent.fault, verified);
+  sessions.addChild(id, verified.depth, artifact.held, parent.value.id, verified.jti);
+  return admitted(context, registration, verified.depth);
 }
 
-interface Redeemed {
-  readonly parent: SessionId;
-  readonly depth: number;
-  readonly jti: string;
-}
-
-/** Credentials and approvals: "an approval is marked spent as soon as it verifies, before the artifact is compared". */
+/**
+ * Spends an approval, and returns the session that earned it. Credentials and approvals: "an approval is marked spent as
+ * soon as it verifies, before the artifact is compared".
+ */
 function redeem(
   { sessions, wall }: Context,
-  asked: Coordinates,
-  { artifact }: Extract<Resolution<Envelope>, { ok: true }>,
   approval: Approval,
-): Decision<Redeemed> {
-  if (approval.exp <= wall()) return refuse({ kind: "approval-expired" });
+  asked: Coordinates,
+  { sha256: resolved }: Artifact<Envelope>,
+): Decision<RunningSession<Envelope>> {
+  if (approval.exp <= wall()) return fault({ kind: "approval-expired" });
   const redemption = sessions.redeem(approval.jti);
   // Its 60 seconds have passed on the monotonic clock, which nobody can set.
-  if (redemption === "unknown") return refuse({ kind: "approval-expired" });
-  if (redemption === "spent") return refuse({ kind: "approval-redeemed" });
+  if (redemption === "unknown") return fault({ kind: "approval-expired" });
+  if (redemption === "spent") return fault({ kind: "approval-redeemed" });
   const parent = sessions.running(approval.sid);
-  if (!parent) return refuse({ kind: "identity" });
+  if (!parent) return fault({ kind: "identity" });
   if (approval.name !== asked.name || approval.version !== asked.version) {
-    return refuse({ kind: "approval-other-coordinates", granted: approval, asked });
+    return fault({ kind: "approval-other-coordinates", granted: approval, asked });
   }
-  if (approval.digest !== artifact.sha256) {
-    const resolved = artifact.sha256;
-    return refuse({ kind: "approval-other-bytes", asked, approved: approval.digest, resolved });
+  if (approval.digest !== resolved) {
+    return fault({ kind: "approval-other-bytes", asked, approved: approval.digest, resolved });
   }
-  return { ok: true, answer: { parent: parent.id, depth: approval.depth, jti: approval.jti } };
+  return ok(parent);
 }
 
 function admitted(
   context: Context,
   { id, coordinates, approval }: Registration,
   depth: number,
-  credential: string,
 ): Decision<RegisterAnswer> {
+  const credential = context.authority.mintCredential(id);
   context.census.sessionStarted(id);
   context.log.granted({
     event: "register",
@@ -131,9 +127,10 @@ function admitted(
     depth,
     ...slots(context),
   });
-  return { ok: true, answer: { credential } };
+  return ok({ credential });
 }
 
+/** @param verified an approval that verified, and was refused for what it says */
 function refused(
   context: Context,
   { id, coordinates, approval }: Registration,
@@ -143,7 +140,7 @@ function refused(
   const fields = {
     event: "register",
     refused: refusal.kind,
-    session: loggedSession(context, id),
+    session: context.sessions.has(id) ? id : hashed(id),
     capsule: loggedCapsule(coordinates),
     approval: approval === undefined ? "none" : tokenId(approval),
     ...slots(context),
@@ -151,5 +148,39 @@ function refused(
   };
   if (verified) context.log.refused(fields);
   else context.log.refusedUnverified(fields);
-  return refuse(refusal);
+  return fault(refusal);
+}
+
+/**
+ * Retires the session that the credential names; the credential authorises nothing afterwards. It does so even if the
+ * caller has closed its connection, because a session often exits right after this report.
+ */
+export function deregister(
+  context: Context,
+  { outcome }: Pick<Fields, "outcome">,
+  { token }: Caller,
+): Decision<DeregisterAnswer> {
+  const session = callingSession(context, token);
+  const named = { credential: token === undefined ? undefined : tokenId(token) };
+  if (!session) {
+    context.log.refusedUnverified({ event: "deregister", refused: "identity", ...named, ...slots(context) });
+    return fault({ kind: "identity" });
+  }
+  const { id, depth } = session;
+  context.sessions.finish(id, outcome);
+  context.census.sessionEnded(id);
+  context.log.granted({ event: "deregister", session: id, outcome, ...named, depth, ...slots(context) });
+  return ok({});
+}
+
+/** A registered session's figures at the moment of the read. */
+export function status(context: Context, id: string): Decision<StatusAnswer> {
+  const figures = context.sessions.figures(id);
+  if (!figures) return fault({ kind: "session-not-found" });
+  return ok({
+    status: figures.status,
+    depth_remaining: figures.depthRemaining,
+    live_children: figures.liveChildren,
+    live_capsules: liveCapsules(context),
+  });
 }
