@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "bun:test";
 import { closeSync, openSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readArtifactFile } from "../../src/registry/artifact-file.ts";
-import { FileChanged, HashedFile } from "../../src/registry/hashed-file.ts";
+import { FileChanged, HashedFile } from "../../src/registry/zip/hashed-file.ts";
 import { SpareDescriptors } from "../../src/registry/spare-descriptors.ts";
 import { inSlices } from "../../src/slices.ts";
 import { scratchDirectory } from "../kit/scratch.ts";

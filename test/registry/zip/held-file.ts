@@ -2,7 +2,7 @@
 
 import { closeSync, openSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { HashedFile } from "../../../src/registry/hashed-file.ts";
+import { HashedFile } from "../../../src/registry/zip/hashed-file.ts";
 import { scratchDirectory } from "../../kit/scratch.ts";
 
 /** Hands a file of those bytes to `use`; the file is gone afterwards. */

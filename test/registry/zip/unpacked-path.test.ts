@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { leadsToManifest } from "../../../src/registry/zip/unpacked-path.ts";
+import { leadsToManifest } from "../../../src/registry/zip/names.ts";
 
 test.each([
   "murmur.yaml",
