@@ -3,8 +3,7 @@
 import type { ArtifactName, ArtifactVersion } from "../../registry/artifact-name.ts";
 import type { Result } from "../../result.ts";
 import type { Secret } from "../secret.ts";
-import type { WorkdirSnapshot } from "../snapshot/account.ts";
-import type { SnapshotProgress } from "../snapshot/thread.ts";
+import type { SnapshotProgress, WorkdirSnapshot } from "../snapshot/account.ts";
 import type { HeldDirectory } from "../tree/held.ts";
 import type { DoorUrl } from "../wire.ts";
 import type { ExitStatus } from "./exit-status.ts";
