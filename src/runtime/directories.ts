@@ -14,8 +14,13 @@ import { inSlices } from "../slices.ts";
 import { close } from "../sys/descriptors.ts";
 import { encodeName, openDirectoryAt, openDirectoryPath, removeDirectoryAt } from "../sys/entries.ts";
 import { describeError } from "../sys/library.ts";
-import { type HeldDirectory, holdDirectory } from "./tree/held.ts";
-import { openDescendant, ownDirectories, ownDirectory } from "./tree/own.ts";
+import {
+  type HeldDirectory,
+  holdDirectory,
+  openDescendant,
+  ownDirectories,
+  ownDirectory,
+} from "./tree/held.ts";
 import { removeTree } from "./tree/remove.ts";
 import { directorySuffix, type IdSource } from "./wire.ts";
 

@@ -8,9 +8,8 @@ import { printable } from "../printable.ts";
 import { close } from "../sys/descriptors.ts";
 import type { HeldLifeline } from "./contract/lifeline.ts";
 import { redactSaid } from "./redaction.ts";
-import { appendLine } from "./tree/appended-file.ts";
-import type { HeldDirectory } from "./tree/held.ts";
-import { ensureDirectoryAt } from "./tree/replaced-file.ts";
+import { appendLine } from "./tree/files.ts";
+import { ensureDirectoryAt, type HeldDirectory } from "./tree/held.ts";
 
 export interface Output {
   /**

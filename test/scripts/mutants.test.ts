@@ -5,7 +5,7 @@ import { readProcess } from "../../src/census/process-identity.ts";
 import { testFolder } from "../kit/folders.ts";
 import { until } from "../kit/until.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const REPOSITORY = join(import.meta.dir, "..", "..");
 const SOURCE = `export const sum = (one: number, other: number) => one + other;

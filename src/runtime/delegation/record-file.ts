@@ -1,10 +1,10 @@
 /** Reads and writes `completion.json` in a records directory, which is given as an open descriptor. */
 
+import { writeAll } from "../../sys/content.ts";
 import type { Descriptor } from "../../sys/descriptors.ts";
 import type { Posix } from "../../sys/library.ts";
 import type { Secret } from "../secret.ts";
-import { openRegularFile, readAtOnce } from "../tree/regular-file.ts";
-import { replaceFile, writeAll } from "../tree/replaced-file.ts";
+import { openRegularFile, readAtOnce, replaceFile } from "../tree/files.ts";
 import { type CompletionRecord, formatRecord, parseRecord } from "./completion.ts";
 import type { DelegationIdentity } from "./identity.ts";
 

@@ -1,12 +1,13 @@
 /** Reads a child's answer: the file that it left in a directory which its parent holds open. */
 
 import { ok } from "../../result.ts";
+import { writeAll } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { describeError, type Errno, type Posix } from "../../sys/library.ts";
 import { createRedactor, redactBytes } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
-import { chunksOf, openRegularFile, type RegularFile, readAtOnce } from "../tree/regular-file.ts";
-import { ensureDirectoryAt, replaceFile, writeAll } from "../tree/replaced-file.ts";
+import { chunksOf, openRegularFile, type RegularFile, readAtOnce, replaceFile } from "../tree/files.ts";
+import { ensureDirectoryAt } from "../tree/held.ts";
 import { RESULT_NAMES } from "./result-place.ts";
 import { decodeUtf8, wholeCharacters } from "./utf8.ts";
 

@@ -1,10 +1,11 @@
 /** Where a capsule leaves its answer, and how. */
 
 import { fault, ok, type Result } from "../../result.ts";
+import { writeAll } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { describeError } from "../../sys/library.ts";
-import { openRegularFile } from "../tree/regular-file.ts";
-import { ensureDirectoryAt, replaceFile, writeAll } from "../tree/replaced-file.ts";
+import { openRegularFile, replaceFile } from "../tree/files.ts";
+import { ensureDirectoryAt } from "../tree/held.ts";
 
 const FOLDER = "out";
 const FILE = "result.txt";

@@ -1,12 +1,12 @@
 /** The workdir snapshot: a copy of the parent's work folder in its child's (API page, "Workdir snapshot"). */
 
 import { fault, ok, type Result } from "../../result.ts";
-import type { Descriptor } from "../../sys/descriptors.ts";
-import { encodeName } from "../../sys/entries.ts";
+import { close, type Descriptor } from "../../sys/descriptors.ts";
+import { encodeName, openAgain } from "../../sys/entries.ts";
 import { describeError, type Errno, type Posix } from "../../sys/library.ts";
 import { statusAt, statusOf } from "../../sys/status.ts";
 import { identityOf } from "../tree/descent.ts";
-import { type HeldDirectory, holdAgain } from "../tree/held.ts";
+import type { HeldDirectory } from "../tree/held.ts";
 import type { WorkdirSnapshot } from "./account.ts";
 import type { CopyFault } from "./copying.ts";
 import THREAD from "./thread.bundle.txt" with { type: "text" };
@@ -60,18 +60,18 @@ export async function snapshotWorkdir(
   if (request.signal?.aborted) return fault(describeFault(request, { kind: "aborted" }));
   const owned = ownedDirectories(request);
   if (!owned.ok) return unopened(request, owned.fault);
-  const source = holdAgain(request.source);
+  const source = openAgain(request.source.descriptor);
   if (!source.ok) return unopened(request, source.fault);
   try {
-    const destination = holdAgain(request.destination);
+    const destination = openAgain(request.destination.descriptor);
     if (!destination.ok) return unopened(request, destination.fault);
     try {
-      return await copyBetween(request, source.value.descriptor, destination.value.descriptor, owned.value);
+      return await copyBetween(request, source.value, destination.value, owned.value);
     } finally {
-      destination.value.close();
+      close(destination.value);
     }
   } finally {
-    source.value.close();
+    close(source.value);
   }
 }
 

@@ -13,7 +13,7 @@ import { type Entry, listDirectory, type Status, statusOf } from "../../sys/stat
 import { createDescent, type Descent } from "./descent.ts";
 
 /** A step of a removal. The generator returns whether everything is gone. */
-export type Removal = Generator<void, Posix<void>>;
+export type Removal = Generator<void, Posix<undefined>>;
 
 const OWNER_ALL = 0o700;
 /** The errors for an entry that is not a directory, or is gone. */
@@ -93,10 +93,10 @@ function removeOrEnter(descent: Descent, { name, kind }: Entry): Posix<Entry[] |
   if (kind !== "directory" && kind !== "unknown") {
     const removed = removeAt(directory, name);
     // Otherwise it became a directory after it was listed. Linux reports the first error, macOS the second.
-    if (removed.ok || (removed.fault !== "EISDIR" && removed.fault !== "EPERM")) return nothing(removed);
+    if (removed.ok || (removed.fault !== "EISDIR" && removed.fault !== "EPERM")) return unlessGone(removed);
   }
   const opened = openWhateverItsMode(directory, name);
-  if (!opened.ok) return NO_DIRECTORY.includes(opened.fault) ? nothing(removeAt(directory, name)) : opened;
+  if (!opened.ok) return NO_DIRECTORY.includes(opened.fault) ? unlessGone(removeAt(directory, name)) : opened;
   const prepared = prepare(opened.value);
   if (!prepared.ok) {
     close(opened.value);
@@ -114,11 +114,6 @@ function openWhateverItsMode(parent: Descriptor, name: Name): Posix<Descriptor> 
   return readable.ok ? openDirectoryAt(parent, name) : readable;
 }
 
-function unlessGone(removed: Posix<void>): Posix<void> {
+function unlessGone(removed: Posix<undefined>): Posix<undefined> {
   return !removed.ok && removed.fault === "ENOENT" ? ok(undefined) : removed;
-}
-
-function nothing(removed: Posix<void>): Posix<undefined> {
-  const done = unlessGone(removed);
-  return done.ok ? ok(undefined) : done;
 }

@@ -1,10 +1,30 @@
-/** The tree: every capsule with its verdict, every refusal with its axes and entries. Each subtree is printed once. */
+/** A formation in words: a tree of all capsules and refusals, each subtree printed once; then its figures, and what to change. */
 
-import { printable } from "../../printable.ts";
-import { startedBy, type Tree, treeOf } from "../graph.ts";
-import { childOf, type Edge, type Formation } from "../schema.ts";
-import { kindOf } from "./kinds.ts";
-import { entriesText, entryText, type Paint, type Style } from "./paint.ts";
+import { printable } from "../printable.ts";
+import { changeLines } from "./changes.ts";
+import { figureLines } from "./figures.ts";
+import { startedBy, type Tree, treeOf } from "./graph.ts";
+import type { Edge, Formation } from "./schema.ts";
+import {
+  childText,
+  entriesText,
+  type Paint,
+  paintFor,
+  type Style,
+  type TextOptions,
+  verdictText,
+} from "./words.ts";
+
+/** The tree, its figures and what to change, line by line, without line ends. Safe for a terminal. */
+export function* formationText(formation: Formation, options: TextOptions = {}): Generator<string, void> {
+  const paint = paintFor(options);
+  yield* treeLines(formation, paint);
+  yield "";
+  yield* figureLines(formation, paint);
+  if (formation.changes.length === 0) return;
+  yield "";
+  yield* changeLines(formation.changes, paint);
+}
 
 /** One line: what is drawn before its label, and the second column. */
 interface Row {
@@ -21,8 +41,7 @@ interface Row {
 /** The widest first column. After a longer label, the verdict follows after two spaces. */
 const WIDEST = 76;
 
-/** The lines, without their line ends. */
-export function* treeLines(formation: Formation, paint: Paint): Generator<string, void> {
+function* treeLines(formation: Formation, paint: Paint): Generator<string, void> {
   const tree = treeOf(formation.capsules, formation.edges);
   let width = 0;
   for (const row of rowsOf(formation, tree)) {
@@ -31,8 +50,8 @@ export function* treeLines(formation: Formation, paint: Paint): Generator<string
   }
   for (const { prefix, label, status, style, details, under } of rowsOf(formation, tree)) {
     const gap = " ".repeat(Math.max(2, width + 4 - prefix.length - printable(label).length));
-    yield `${paint("faint", prefix)}${paint(undefined, label)}${gap}${paint(style, status)}`;
-    for (const detail of details) yield `${paint("faint", under)}${paint(undefined, detail)}`;
+    yield `${paint(prefix, "faint")}${paint(label)}${gap}${paint(status, style)}`;
+    for (const detail of details) yield `${paint(under, "faint")}${paint(detail)}`;
   }
 }
 
@@ -57,7 +76,7 @@ function* rowsOf(formation: Formation, tree: Tree): Generator<Row, void> {
     const inner = `${indent}${isLast ? "    " : "│   "}`;
     yield {
       prefix: `${indent}${isLast ? "└── " : "├── "}`,
-      label: edge.version === null ? entryText(edge.name) : childOf(edge),
+      label: childText(edge),
       status: statusText(formation, edge, child, isItsPlace, drawn),
       style: styleOf(edge),
       details: detailsOf(edge),
@@ -94,24 +113,7 @@ function boundText({ limits }: Formation): string {
   return `the branch ends at --max-depth ${limits.max_depth}`;
 }
 
-/** The verdict on an edge, in a word or two. */
-export function verdictText({ verdict }: Edge): string {
-  switch (verdict) {
-    case "granted":
-    case "refused":
-      return verdict;
-    case "unresolved":
-      return "cannot be resolved";
-    case "not-in-registry":
-      return "not in the registry";
-    case "not-a-full-name":
-      return "not a full name, so no request can name it";
-    default:
-      return verdict satisfies never;
-  }
-}
-
-export function styleOf({ verdict }: Edge): Style {
+function styleOf({ verdict }: Edge): Style {
   return verdict === "granted" || verdict === "refused" ? verdict : "missing";
 }
 
@@ -119,5 +121,5 @@ function detailsOf(edge: Edge): string[] {
   if (edge.verdict === "unresolved") return [edge.error];
   if (edge.verdict !== "refused") return [];
   const width = Math.max(...edge.axes.map(({ key }) => key.length));
-  return edge.axes.map(({ key, entries }) => `${key.padEnd(width)}    ${entriesText(kindOf(key), entries)}`);
+  return edge.axes.map(({ key, entries }) => `${key.padEnd(width)}    ${entriesText(key, entries)}`);
 }
