@@ -8,7 +8,7 @@ import {
   parseArtifactVersion,
 } from "../registry/artifact-name.ts";
 import { readManifestInSlices } from "../registry/manifest.ts";
-import { platformName } from "../registry/platform.ts";
+import { platformName } from "../registry/places.ts";
 import { Registry } from "../registry/registry.ts";
 import { listVersions, type VersionListing } from "../registry/versions.ts";
 import { inSlices } from "../slices.ts";

@@ -67,8 +67,7 @@ export {
 } from "./delegation/trace.ts";
 export type { SessionDirectories } from "./directories.ts";
 export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";
-export { type Endable, endAll } from "./launch/ending.ts";
-export { describeExit, type ExitStatus } from "./launch/exit-status.ts";
+export { describeExit, type Endable, type ExitStatus, endAll } from "./launch/held-process.ts";
 export { launch } from "./launch/launch.ts";
 export type {
   LaunchedChild,

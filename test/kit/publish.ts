@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { ZipFile } from "yazl";
-import { isSettled, sight } from "../../src/registry/file-stamp.ts";
+import { isSettled, sight } from "../../src/registry/places.ts";
 import { until } from "./until.ts";
 
 /** What goes into an archive: file names and their contents. */

@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { excesses } from "../../src/referee/axes.ts";
 import { lowerManifest } from "../../src/referee/envelope.ts";
 import { parseNetworkRule, parseScope } from "../../src/referee/rules.ts";
-import { CONTAINMENT_CLASSES } from "../../src/registry/containment.ts";
-import type { Manifest } from "../../src/registry/manifest.ts";
+import { CONTAINMENT_CLASSES, type Manifest } from "../../src/registry/manifest.ts";
 import { atOnce } from "../../src/slices.ts";
 
 const within = (parent: Manifest, child: Manifest) =>

@@ -1,7 +1,7 @@
 /** The arguments of `npm run formation`, read as strictly as the daemon's: from left to right, up to the first fault. */
 
 import type { Limits } from "../../referee/bounds.ts";
-import { PLATFORMS } from "../../registry/platform.ts";
+import { PLATFORMS } from "../../registry/places.ts";
 import {
   ArgumentFault,
   invalid,

@@ -1,5 +1,5 @@
 /**
- * A file that is read once from start to end, and hashed as it is read.
+ * An archive on disk: read once from start to end, except for its last part, which is needed first, and hashed as it is read.
  *
  * Every byte that a reader takes goes into the hash. Bytes that a reader peeks at earlier are kept, and compared with the
  * hashed bytes when the reading gets there. So the bytes read are always the bytes hashed, even if someone writes to the
@@ -7,12 +7,13 @@
  */
 
 import { readSync } from "node:fs";
-import type { Sha256 } from "./artifact-name.ts";
-import type { ArchiveBytes } from "./zip/archive-bytes.ts";
-import { ArchiveFault } from "./zip/archive-fault.ts";
+import type { Sha256 } from "../artifact-name.ts";
 
 /** How much is read and hashed between two pauses; it takes a fraction of a millisecond. */
 const WINDOW_BYTES = 128 * 1024;
+
+/** Why no manifest can be read from an archive: one phrase, which quotes nothing of its contents. The host did not fail. */
+export class ArchiveFault extends Error {}
 
 /** The hashed bytes differ from the peeked ones, or the file became shorter. */
 export class FileChanged extends Error {}
@@ -22,7 +23,8 @@ interface Shown {
   readonly bytes: Buffer;
 }
 
-export class HashedFile implements ArchiveBytes {
+/** Each method pauses now and then, so that others can run. */
+export class HashedFile {
   readonly size: number;
   readonly #descriptor: number;
   readonly #hasher = new Bun.CryptoHasher("sha256");
@@ -39,10 +41,12 @@ export class HashedFile implements ArchiveBytes {
     this.#window = Buffer.allocUnsafe(Math.min(WINDOW_BYTES, size));
   }
 
+  /** The reader's position. */
   get position(): number {
     return this.#position;
   }
 
+  /** Bytes ahead of the reader, which does not move. Both ends must be within the file. */
   *peek(start: number, length: number): Generator<void, Buffer> {
     const bytes = Buffer.allocUnsafe(length);
     for (let done = 0; done < length; done += WINDOW_BYTES) {
@@ -53,24 +57,25 @@ export class HashedFile implements ArchiveBytes {
     return bytes;
   }
 
+  /** Moves the reader forward to a position. */
   *skipTo(position: number): Generator<void, void> {
     if (position < this.#position || position > this.size) throw new RangeError("no way to go there");
     while (this.#hashed < position) yield* this.#advance();
     this.#position = position;
   }
 
+  /**
+   * Reads the next bytes.
+   *
+   * @throws ArchiveFault if the file ends before they do
+   */
   *take(length: number): Generator<void, Buffer> {
     if (this.#position + length > this.size) throw new ArchiveFault("it is truncated");
     const taken = Buffer.allocUnsafe(length);
     for (let done = 0; done < length; ) {
       if (this.#position === this.#hashed) yield* this.#advance();
-      const from = this.#position - this.#windowStart;
-      const copied = this.#window.copy(
-        taken,
-        done,
-        from,
-        Math.min(this.#hashed - this.#windowStart, from + length - done),
-      );
+      // It ends with the window or with what is taken, which is all within the file.
+      const copied = this.#window.copy(taken, done, this.#position - this.#windowStart);
       done += copied;
       this.#position += copied;
     }
