@@ -91,8 +91,8 @@ export {
   type Session,
   type SessionOptions,
 } from "./session/session.ts";
-export type { WorkdirSnapshot } from "./snapshot/account.ts";
-export type { SnapshotProgress } from "./snapshot/thread.ts";
+export type { SnapshotProgress, WorkdirSnapshot } from "./snapshot/account.ts";
+
 export type { HeldDirectory } from "./tree/held.ts";
 export {
   type DoorUrl,
