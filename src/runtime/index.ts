@@ -67,8 +67,7 @@ export {
 } from "./delegation/trace.ts";
 export type { SessionDirectories } from "./directories.ts";
 export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";
-export { type Endable, endAll } from "./launch/ending.ts";
-export { describeExit, type ExitStatus } from "./launch/exit-status.ts";
+export { describeExit, type Endable, type ExitStatus, endAll } from "./launch/held-process.ts";
 export { launch } from "./launch/launch.ts";
 export type {
   LaunchedChild,
@@ -92,8 +91,8 @@ export {
   type Session,
   type SessionOptions,
 } from "./session/session.ts";
-export type { WorkdirSnapshot } from "./snapshot/account.ts";
-export type { SnapshotProgress } from "./snapshot/thread.ts";
+export type { SnapshotProgress, WorkdirSnapshot } from "./snapshot/account.ts";
+
 export type { HeldDirectory } from "./tree/held.ts";
 export {
   type DoorUrl,

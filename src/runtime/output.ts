@@ -9,8 +9,7 @@ import { close } from "../sys/descriptors.ts";
 import type { HeldLifeline } from "./contract/lifeline.ts";
 import { redactSaid } from "./redaction.ts";
 import { appendLine } from "./tree/files.ts";
-import type { HeldDirectory } from "./tree/held.ts";
-import { ensureDirectoryAt } from "./tree/held.ts";
+import { ensureDirectoryAt, type HeldDirectory } from "./tree/held.ts";
 
 export interface Output {
   /**

@@ -1,6 +1,6 @@
 /** Closes a delegation: records its end, posts it, then tells its task. */
 
-import { describeExit } from "../launch/exit-status.ts";
+import { describeExit } from "../launch/held-process.ts";
 import type { Report } from "./completion.ts";
 import { type DelegationEnd, reasonOf, reportOf } from "./delegation-end.ts";
 import type { DelegationIdentity } from "./identity.ts";

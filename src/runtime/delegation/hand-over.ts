@@ -2,7 +2,7 @@
 
 import { fault, type Result } from "../../result.ts";
 import { within } from "../clock.ts";
-import { describeExit } from "../launch/exit-status.ts";
+import { describeExit } from "../launch/held-process.ts";
 import type { deliverTask } from "./delivery.ts";
 import { quoteLines } from "./quoted.ts";
 import { pastDeadline, type Watching, watchLeftMs } from "./watched-child.ts";

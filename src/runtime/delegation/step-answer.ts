@@ -2,7 +2,7 @@
 
 import type { ArtifactName, Coordinates } from "../../registry/artifact-name.ts";
 import { CHILD_FILE_BYTES, readChildFile } from "../child-files.ts";
-import { describeExit } from "../launch/exit-status.ts";
+import { describeExit } from "../launch/held-process.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { redact, redactBytes } from "../redaction.ts";
 import type { Secret } from "../secret.ts";

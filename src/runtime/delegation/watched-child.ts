@@ -1,7 +1,6 @@
 /** A child that has its task, or will get it: how long it may run, what it recorded, how it ended. */
 
-import { endAll } from "../launch/ending.ts";
-import { describeExit } from "../launch/exit-status.ts";
+import { describeExit, endAll } from "../launch/held-process.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { CompletionRecord } from "./completion.ts";

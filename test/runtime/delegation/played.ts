@@ -13,7 +13,7 @@ import {
   type TaskDelegations,
   type TaskDelegationsOptions,
 } from "../../../src/runtime/index.ts";
-import type { ExitStatus } from "../../../src/runtime/launch/exit-status.ts";
+import type { ExitStatus } from "../../../src/runtime/launch/held-process.ts";
 import { holdDirectory } from "../../../src/runtime/tree/held.ts";
 import { type ManualClock, manualClock } from "../../kit/manual-clock.ts";
 import { coordinates } from "../parent.ts";

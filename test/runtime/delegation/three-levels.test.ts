@@ -4,7 +4,7 @@ import { expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { closeSession } from "../../../src/runtime/index.ts";
-import { GRACE_MS, HURRIED_GRACE_MS } from "../../../src/runtime/launch/ending.ts";
+import { GRACE_MS, HURRIED_GRACE_MS } from "../../../src/runtime/launch/held-process.ts";
 import { compiled } from "../../kit/compiled.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { shared } from "../../kit/shared.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chownSync, mkdirSync, renameSync, rmdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { findChildRecords } from "../../../src/runtime/launch/child-records.ts";
+import { findChildRecords } from "../../../src/runtime/launch/launched-child.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 import type { HeldDirectory } from "../../../src/runtime/tree/held.ts";
 import { newId } from "../../../src/runtime/wire.ts";
