@@ -37,7 +37,7 @@ test("gives each byte once and the hash of all bytes, for any order of calls", (
 
 test("lets others run between two parts of what it reads, in whatever way", () => {
   const pausesOf = (work: Generator<void, unknown>) => [...work].length;
-  withFile((file) => {
+  withFile(bytes, (file) => {
     expect(pausesOf(file.peek(100_000, 600_000))).toBeGreaterThanOrEqual(4);
     expect(pausesOf(file.take(300_000))).toBeGreaterThanOrEqual(2);
     expect(pausesOf(file.skipTo(700_000))).toBeGreaterThanOrEqual(3);
