@@ -9,9 +9,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openDirectoryPath } from "../src/sys/opening.ts";
 import { snapshotWorkdir } from "../src/runtime/snapshot/snapshot.ts";
 import { holdDirectory } from "../src/runtime/tree/held.ts";
+import { openDirectoryPath } from "../src/sys/entries.ts";
 
 const FILES = 20_000;
 const BYTES = 2e9;

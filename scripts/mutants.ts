@@ -10,15 +10,15 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { API } from "typescript/unstable/async";
 import { type Change, changesOf } from "./mutants/changes.ts";
-import { filesOf, type RunLimits, WorkingCopy } from "./mutants/working-copy.ts";
+import { filesOf, type RunLimits, type TestRun, WorkingCopy } from "./mutants/working-copy.ts";
 
 const ROOT = process.cwd();
 const FOLDERS = ["referee", "tokens", "sessions", "registry", "census", "api"];
-/** A change can make a loop endless: a run that takes so much more than the unchanged one has noticed it. */
-const limitsAfter = ({ cpuSeconds, wallMs }: RunLimits): RunLimits => ({
-  cpuSeconds: Math.ceil(3 * cpuSeconds) + 3,
-  wallMs: Math.ceil(10 * wallMs) + 30_000,
-});
+/** A change can make a loop endless: a run that takes so much more than the unchanged ones has noticed it. */
+function limitsAfter(unchanged: readonly RunLimits[]): RunLimits {
+  const sum = (of: keyof RunLimits) => unchanged.reduce((total, run) => total + run[of], 0);
+  return { cpuSeconds: Math.ceil(3 * sum("cpuSeconds")) + 3, wallMs: Math.ceil(10 * sum("wallMs")) + 30_000 };
+}
 /** For the first run, which nothing is known of. */
 const FIRST_RUN: RunLimits = { cpuSeconds: 300, wallMs: 600_000 };
 const EVERY = "--every=";
@@ -60,25 +60,30 @@ async function main(words: readonly string[]): Promise<number> {
   const folders = asked.length > 0 ? asked : FOLDERS;
   for (let count = Math.min(2, availableParallelism()); count > 0; count--)
     copies.push(new WorkingCopy(ROOT));
-  const limits = new Map<string, RunLimits>();
-  for (const tests of new Set(folders.map(testsOf))) {
-    const first = await copies[0]?.test(tests, FIRST_RUN);
+  const unchanged = new Map<string, RunLimits>();
+  for (const test of new Set(folders.flatMap(testsOf))) {
+    const first = await copies[0]?.test([test], FIRST_RUN);
     if (isInterrupted || !first) return EXIT_INTERRUPTED;
     if (!first.passed) {
-      return say(`mutants: ${tests} fails before anything is changed, so nothing was:\n${first.printed}`);
+      return say(`mutants: ${test} fails before anything is changed, so nothing was:\n${first.printed}`);
     }
-    limits.set(tests, limitsAfter(first));
+    unchanged.set(test, first);
   }
   for (const folder of folders) {
-    await tryAll(folder, limits.get(testsOf(folder)) ?? FIRST_RUN, every);
+    await tryAll(folder, unchanged, every);
     if (isInterrupted) return EXIT_INTERRUPTED;
   }
   return 0;
 }
 
 /** Tries the changes of a folder, and prints which ones its tests do not notice. */
-async function tryAll(folder: string, limits: RunLimits, every: number): Promise<void> {
+async function tryAll(
+  folder: string,
+  unchanged: ReadonlyMap<string, RunLimits>,
+  every: number,
+): Promise<void> {
   const mutants = (await mutantsOf(folder)).filter((_, index) => index % every === 0);
+  const tests = testsOf(folder);
   const queue = [...mutants];
   const survivors: Mutant[] = [];
   let endless = 0;
@@ -86,12 +91,14 @@ async function tryAll(folder: string, limits: RunLimits, every: number): Promise
     for (let mutant = queue.shift(); mutant && !isInterrupted; mutant = queue.shift()) {
       const { file, source, start, end, text } = mutant;
       copy.write(file, source.slice(0, start) + text + source.slice(end));
-      const [nearest, all] = [nearestTests(file), testsOf(folder)];
-      let run = await copy.test(nearest, limits);
-      if (run.passed && nearest !== all) run = await copy.test(all, limits);
+      let run: TestRun | undefined;
+      for (const some of nearestFirst(tests, file)) {
+        run = await copy.test(some, limitsAfter(some.map((test) => unchanged.get(test) ?? FIRST_RUN)));
+        if (!run.passed) break;
+      }
       copy.write(file, source);
-      if (run.passed) survivors.push(mutant);
-      else if (run.wasCut) endless++;
+      if (run?.wasCut) endless++;
+      else if (!run || run.passed) survivors.push(mutant);
     }
   };
   await Promise.all(copies.map(work));
@@ -109,18 +116,20 @@ function topOf(folder: string): string {
   return folder.split("/", 1)[0] ?? "";
 }
 
-/** All tests that are asked about a folder's changes. */
-function testsOf(folder: string): string {
-  return `test/${topOf(folder)}/`;
+/** All files of tests that are asked about a folder's changes. */
+function testsOf(folder: string): readonly string[] {
+  return filesOf(ROOT, `test/${topOf(folder)}/`).filter((name) => name.endsWith(".test.ts"));
 }
 
-/** Those among them that are most likely to notice a change of the file: they are asked first. */
-function nearestTests(file: string): string {
+/** The tests in the order in which they are asked: the file's own, which is the likeliest to notice, its neighbours, the rest. */
+function nearestFirst(tests: readonly string[], file: string): readonly (readonly string[])[] {
   const own = file.replace(/^src/, "test").replace(/\.ts$/, ".test.ts");
-  if (existsSync(join(ROOT, own))) return own;
-  let folder = dirname(own);
-  while (!existsSync(join(ROOT, folder))) folder = dirname(folder);
-  return `${folder}/`;
+  const isNear = (test: string) => dirname(test) === dirname(own);
+  return [
+    tests.filter((test) => test === own),
+    tests.filter((test) => test !== own && isNear(test)),
+    tests.filter((test) => !isNear(test)),
+  ].filter((some) => some.length > 0);
 }
 
 function say(fault: string): number {

@@ -1,14 +1,32 @@
-/** Reads a request's body as JSON, whatever its content type says: for the daemon, and for the doors that the library opens. */
+/**
+ * A request's body as JSON, whatever its content type says, read within a size limit and a deadline. For the daemon, and
+ * for the doors that the library opens.
+ */
 
-import { readBytes, type UnreadBody } from "./body-bytes.ts";
 import { fault, ok, type Result } from "./result.ts";
 
+export const MAX_BODY_BYTES = 64 * 1024;
+/** A whole body must arrive within this time, however slowly its bytes come. */
+export const BODY_DEADLINE_SECONDS = 10;
+
+export function hasBody(request: Request): boolean {
+  const length = request.headers.get("content-length");
+  return request.headers.has("transfer-encoding") || (length !== null && length !== "0");
+}
+
 /** Why there is no value. `what` is a sentence that names what to change. */
-export type BodyFault = UnreadBody | { readonly kind: "bad-body"; readonly what: string };
+export type BodyFault =
+  | { readonly kind: "body-too-large"; readonly maxBytes: number }
+  | { readonly kind: "body-too-slow"; readonly seconds: number }
+  | { readonly kind: "body-ended-early" }
+  | { readonly kind: "bad-body"; readonly what: string };
+
+const TOO_LARGE: BodyFault = { kind: "body-too-large", maxBytes: MAX_BODY_BYTES };
+const TOO_SLOW: BodyFault = { kind: "body-too-slow", seconds: BODY_DEADLINE_SECONDS };
+const ENDED_EARLY: BodyFault = { kind: "body-ended-early" };
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Reads the body within its size limit and its deadline. */
 export async function readJsonBody(request: Request): Promise<Result<unknown, BodyFault>> {
   const bytes = await readBytes(request);
   if ("kind" in bytes) return fault(bytes);
@@ -27,4 +45,101 @@ export async function readJsonBody(request: Request): Promise<Result<unknown, Bo
 
 function notJson(why: string): BodyFault {
   return { kind: "bad-body", what: `invalid JSON: the body ${why}` };
+}
+
+/** Reads a whole body, or says why it is refused. It leaves unread bytes to `drain`. */
+function readBytes(request: Request): Promise<Uint8Array | BodyFault> {
+  const { headers } = request;
+  if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return Promise.resolve(TOO_LARGE);
+  const reading = headers.has("transfer-encoding") ? readChunks(request) : request.bytes();
+  return new Promise((resolve) => {
+    const arrival = arrivals.begin(() => resolve(TOO_SLOW));
+    const settle = (bytes: Uint8Array | BodyFault) => {
+      arrivals.end(arrival);
+      resolve(bytes);
+    };
+    // The read fails if the client goes away.
+    reading.then(settle, () => settle(ENDED_EARLY));
+  });
+}
+
+interface Arrival {
+  /** Monotonic milliseconds. */
+  readonly deadline: number;
+  readonly expire: () => void;
+}
+
+/**
+ * Bodies that are still arriving, oldest first. The runtime's idle timeout restarts with each byte; this deadline does
+ * not. One timer serves them all, and runs only while there are any, because nearly every body is complete at once.
+ */
+class Arrivals {
+  static readonly #TICK_MS = 250;
+  readonly #pending = new Set<Arrival>();
+  #timer: Timer | undefined;
+
+  begin(expire: () => void): Arrival {
+    const arrival = { deadline: performance.now() + BODY_DEADLINE_SECONDS * 1000, expire };
+    this.#pending.add(arrival);
+    this.#timer ??= setInterval(() => this.#tick(), Arrivals.#TICK_MS);
+    return arrival;
+  }
+
+  end(arrival: Arrival): void {
+    this.#pending.delete(arrival);
+  }
+
+  #tick(): void {
+    const now = performance.now();
+    for (const arrival of this.#pending) {
+      if (arrival.deadline > now) break;
+      this.#pending.delete(arrival);
+      arrival.expire();
+    }
+    if (this.#pending.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+const arrivals = new Arrivals();
+
+/** Reads a chunked body, whose size is not known in advance. It stops at the limit and leaves the rest to `drain`. */
+async function readChunks(request: Request): Promise<Uint8Array | BodyFault> {
+  const reader = request.body?.getReader();
+  const chunks: Uint8Array[] = [];
+  for (let length = 0; ; ) {
+    const chunk = await reader?.read();
+    if (!chunk || chunk.done) return Buffer.concat(chunks);
+    length += chunk.value.length;
+    if (length > MAX_BODY_BYTES) {
+      reader?.releaseLock();
+      return TOO_LARGE;
+    }
+    chunks.push(chunk.value);
+  }
+}
+
+const DRAINED_BYTES = 16 * 1024 * 1024;
+const DRAINED_MS = 1000;
+/** A client that sends nothing for this long on loopback has stopped sending. */
+const PAUSE_MS = 50;
+
+/**
+ * Reads and discards the rest of a body, for at most a second. Otherwise a client that sends its whole body before it
+ * reads would see a broken connection instead of the answer.
+ */
+export async function drain(request: Request): Promise<void> {
+  if (request.body === null || request.body.locked) return;
+  const reader = request.body.getReader();
+  const end = performance.now() + DRAINED_MS;
+  try {
+    for (let drained = 0; drained < DRAINED_BYTES && performance.now() < end; ) {
+      const chunk = await Promise.race([reader.read(), Bun.sleep(PAUSE_MS)]);
+      if (!chunk || chunk.done) return;
+      drained += chunk.value.length;
+    }
+  } catch {
+    // The client went away.
+  }
 }

@@ -50,15 +50,15 @@ export class WorkingCopy {
     writeFileSync(join(this.#path, file), text);
   }
 
-  /** Runs a test file or a folder of them up to its first failure. A run that is cut has failed. */
-  async test(tests: string, { cpuSeconds, wallMs }: RunLimits): Promise<TestRun> {
+  /** Runs files of tests, or folders of them, up to the first failure. A run that is cut has failed. */
+  async test(tests: readonly string[], { cpuSeconds, wallMs }: RunLimits): Promise<TestRun> {
     if (this.#isStopped) return { passed: false, printed: "", cpuSeconds: 0, wallMs: 0, wasCut: true };
     const started = performance.now();
     const limited = ["sh", "-c", 'ulimit -t "$0" && exec "$@"', String(cpuSeconds), process.execPath];
     const options = ["--bail", "--preload", `./${SEED_FILE}`, "--timeout", String(wallMs)];
-    const test = Bun.spawn([...limited, "test", ...options, `./${tests}`], {
+    const test = Bun.spawn([...limited, "test", ...options, ...tests.map((path) => `./${path}`)], {
       cwd: this.#path,
-      env: { ...process.env, TMPDIR: join(this.#path, TEMPORARY) },
+      env: { ...process.env, TMPDIR: join(this.#path, TEMPORARY), FUZZ_SEED: "1" },
       stdio: ["ignore", "ignore", "pipe"],
       // A process group of its own: what the tests started ends with them.
       detached: true,

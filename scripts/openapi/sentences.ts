@@ -2,7 +2,7 @@
 
 import type { TObject } from "@sinclair/typebox";
 import { type BodySchema, type Fields, readBody } from "../../src/api/body.ts";
-import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../../src/body-bytes.ts";
+import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../../src/json-body.ts";
 import { type Refusal, type RefusalStatus, refusalMessage, refusalStatus } from "../../src/api/refusals.ts";
 import { whyForeign } from "../../src/guard.ts";
 import { excesses } from "../../src/referee/axes.ts";
@@ -136,7 +136,7 @@ export async function bodySentences({ properties }: TObject): Promise<Sentence[]
     bodies.map(async (body) => {
       const reading = await readBody(new Request("http://127.0.0.1/", { method: "POST", body }), schema);
       if (reading.ok) throw new Error(`this body is taken: ${String(body)}`);
-      return sentence(reading.refusal, value);
+      return sentence(reading.fault, value);
     }),
   );
 }

@@ -1,8 +1,8 @@
 /** Turns a refusal into a response: a status and `{"error": …}`. Only this file does that. */
 
-import { drain, hasBody } from "../body-bytes.ts";
+import { drain, hasBody } from "../json-body.ts";
 import type { DecisionLog } from "../log/decision-log.ts";
-import { loggedPath } from "./logged.ts";
+import { hashed, type LogFields } from "../log/fields.ts";
 import { type Refusal, refusalMessage, refusalStatus } from "./refusals.ts";
 
 /**
@@ -63,4 +63,18 @@ function logRequest(request: Request, refusal: Refusal, log: DecisionLog): void 
     origin: headers.get("origin") ?? undefined,
     detail: refusal.kind === "bad-body" ? refusal.what : undefined,
   });
+}
+
+const ROUTES = /^\/(?:health|spawn|register|deregister)$/;
+const STATUS = /^\/status\/(.+)$/s;
+const FIRST_COMPONENT = /^\/[A-Za-z0-9_-]{0,32}(?=\/|$)/;
+
+/** The path, if it is a route's. Of any other path, its first component and its length in characters. */
+export function loggedPath(url: string): LogFields {
+  // The path without the query.
+  const path = url.slice(url.indexOf("/", 8)).split("?", 1)[0] ?? "";
+  if (ROUTES.test(path)) return { path };
+  const [, id] = STATUS.exec(path) ?? [];
+  if (id !== undefined) return { path: "/status", session: hashed(id) };
+  return { path: FIRST_COMPONENT.exec(path)?.[0] ?? hashed(path), path_length: path.length };
 }

@@ -3,15 +3,14 @@
  * checks made before any route are at the end of this file.
  */
 
-import { hasBody } from "../body-bytes.ts";
-import { whyForeign } from "../guard.ts";
+import { Pipelining, whyForeign } from "../guard.ts";
+import { hasBody } from "../json-body.ts";
+import { fault } from "../result.ts";
 import { answerRefusal, lastAnswer } from "./answer.ts";
-import { type Context, refuse } from "./context.ts";
-import { deregister } from "./deregister.ts";
-import { answers, answersPosted, createRouter, posted } from "./elysia.ts";
-import { Pipelining } from "./pipelining.ts";
+import { posted } from "./body.ts";
+import type { Context, Decision } from "./context.ts";
+import { answers, answersPosted, createRouter } from "./elysia.ts";
 import type { Refusal } from "./refusals.ts";
-import { register } from "./register.ts";
 import {
   APPROVAL_HEADER,
   CREDENTIAL_HEADER,
@@ -25,8 +24,8 @@ import {
   StatusAnswer,
   StatusPath,
 } from "./schemas.ts";
+import { deregister, register, status } from "./session.ts";
 import { spawn } from "./spawn.ts";
-import { status } from "./status.ts";
 
 function createRoutes(context: Context) {
   const { log } = context;
@@ -53,8 +52,10 @@ function createRoutes(context: Context) {
         // The router decodes the id, but paths must match exactly. (The server resolves dot segments and backslashes
         // before it calls us, so we cannot see those.)
         const isExact = path === `/status/${params.session_id}`;
-        const decision = isExact ? status(context, params.session_id) : refuse({ kind: "not-found" });
-        return decision.ok ? decision.answer : answerRefusal(request, decision.refusal, log);
+        const decision: Decision<StatusAnswer> = isExact
+          ? status(context, params.session_id)
+          : fault({ kind: "not-found" });
+        return decision.ok ? decision.value : answerRefusal(request, decision.fault, log);
       },
       { params: { ...StatusPath }, ...answers(StatusAnswer) },
     );

@@ -1,15 +1,18 @@
-/** Reads a body as JSON and checks it against the schema of its route. */
+/** The handler of a `POST` route: it reads the body, checks it against the route's schema, and asks for the decision. */
 
 import type { TSchema } from "@sinclair/typebox";
 import { readJsonBody } from "../json-body.ts";
+import type { DecisionLog } from "../log/decision-log.ts";
 import {
   type ArtifactName,
   type ArtifactVersion,
   parseArtifactName,
   parseArtifactVersion,
 } from "../registry/artifact-name.ts";
+import { fault, ok } from "../result.ts";
 import type { SessionId } from "../sessions/sessions.ts";
-import type { Decision } from "./context.ts";
+import { answerRefusal } from "./answer.ts";
+import type { Caller, Decision } from "./context.ts";
 import type { Refusal } from "./refusals.ts";
 import { Outcome, SESSION_ID_PATTERN } from "./schemas.ts";
 
@@ -26,69 +29,84 @@ export interface BodySchema<Name extends keyof Fields> {
   readonly properties: Readonly<Record<Name, TSchema>>;
 }
 
-const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
-const OUTCOMES: readonly string[] = Outcome.anyOf.map((outcome) => outcome.const);
-
-/** For each field: whether its text is valid, and the refusal if it is not. */
-const FIELDS: {
-  readonly [Name in keyof Fields]: {
-    readonly holds: (text: string) => boolean;
-    readonly refuse: (text: string) => Refusal;
+/** The handler of a route that takes a body, and a token in a header. */
+export function posted<Name extends keyof Fields, Answer>(
+  log: DecisionLog,
+  schema: BodySchema<Name>,
+  tokenHeader: string,
+  decide: (body: Pick<Fields, Name>, caller: Caller) => Decision<Answer> | Promise<Decision<Answer>>,
+) {
+  // It takes its context apart in its parameters: `elysia.ts` says why.
+  const handler = async ({ request }: { readonly request: Request }): Promise<Answer | Response> => {
+    const body = await readBody(request, schema);
+    const decision = body.ok ? await decide(body.value, callerOf(request, tokenHeader)) : body;
+    return decision.ok ? decision.value : answerRefusal(request, decision.fault, log);
   };
-} = {
-  session_id: {
-    holds: (text) => SESSION_ID.test(text),
-    refuse: (text) =>
-      badBody(
-        text === ""
-          ? "session_id must not be empty"
-          : "'session_id' must be 1 to 256 characters of A-Z, a-z, 0-9, _ . : and -, and not . or ..",
-      ),
-  },
-  name: {
-    holds: (text) => parseArtifactName(text) !== undefined,
-    refuse: () =>
-      badBody(
-        "'name' must be a capsule full name, <scope>/<name>, each part 1 to 100 characters of a-z, 0-9 and -",
-      ),
-  },
-  version: {
-    holds: (text) => parseArtifactVersion(text) !== undefined,
-    refuse: () =>
-      badBody("'version' must be 1 to 128 characters without slashes or control characters, and not . or .."),
-  },
-  outcome: {
-    holds: (text) => OUTCOMES.includes(text),
-    refuse: (outcome) => ({ kind: "bad-outcome", outcome }),
-  },
-};
+  // The framework's types do not allow a promise of a union.
+  return handler as (taken: { readonly request: Request }) => Promise<Answer> | Promise<Response>;
+}
+
+function callerOf(request: Request, tokenHeader: string): Caller {
+  return {
+    token: request.headers.get(tokenHeader) ?? undefined,
+    hasLeft: () => request.signal.aborted,
+  };
+}
 
 /** Reads a request's body and checks its fields in the order of the schema. Other fields are ignored. */
 export async function readBody<Name extends keyof Fields>(
   request: Request,
   schema: BodySchema<Name>,
 ): Promise<Decision<Pick<Fields, Name>>> {
-  const reading = await readJsonBody(request);
-  if (!reading.ok) return { ok: false, refusal: reading.fault };
-  const refusal = refuseBody(schema, reading.value);
-  return refusal ? { ok: false, refusal } : { ok: true, answer: reading.value as Pick<Fields, Name> };
+  const body = await readJsonBody(request);
+  if (!body.ok) return body;
+  const refusal = refuseBody(schema, body.value);
+  return refusal ? fault(refusal) : ok(body.value as Pick<Fields, Name>);
 }
 
 function refuseBody<Name extends keyof Fields>(schema: BodySchema<Name>, body: unknown): Refusal | undefined {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) return NO_OBJECT;
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    return badBody("the body must be a JSON object");
+  }
   const given = body as { readonly [Name in keyof Fields]?: unknown };
   for (const name in schema.properties) {
     const value = given[name];
     if (value === undefined) return badBody(`'${name}' is required`);
     if (typeof value !== "string") return badBody(`'${name}' must be a string`);
-    const field = FIELDS[name];
-    if (!field.holds(value)) return field.refuse(value);
+    const refusal = REFUSE_FIELD[name](value);
+    if (refusal) return refusal;
   }
   return undefined;
 }
 
+const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
+const OUTCOMES: readonly string[] = Outcome.anyOf.map((outcome) => outcome.const);
+
+/** The refusal of each field's text, if it is not valid. */
+const REFUSE_FIELD: { readonly [Name in keyof Fields]: (text: string) => Refusal | undefined } = {
+  session_id(text) {
+    if (SESSION_ID.test(text)) return undefined;
+    return badBody(
+      text === ""
+        ? "session_id must not be empty"
+        : "'session_id' must be 1 to 256 characters of A-Z, a-z, 0-9, _ . : and -, and not . or ..",
+    );
+  },
+  name(text) {
+    if (parseArtifactName(text) !== undefined) return undefined;
+    return badBody(
+      "'name' must be a capsule full name, <scope>/<name>, each part 1 to 100 characters of a-z, 0-9 and -",
+    );
+  },
+  version(text) {
+    if (parseArtifactVersion(text) !== undefined) return undefined;
+    return badBody(
+      "'version' must be 1 to 128 characters without slashes or control characters, and not . or ..",
+    );
+  },
+  outcome: (outcome) => (OUTCOMES.includes(outcome) ? undefined : { kind: "bad-outcome", outcome }),
+};
+
 function badBody(what: string): Refusal {
   return { kind: "bad-body", what };
 }
-
-const NO_OBJECT = badBody("the body must be a JSON object");

@@ -1,4 +1,4 @@
-/** Everything the four decisions depend on: state, files, clock and log. */
+/** Everything the four decisions depend on (state, files, clock and log), and what they ask of it in common. */
 
 import type { Census } from "../census/census.ts";
 import type { DecisionLog } from "../log/decision-log.ts";
@@ -6,6 +6,7 @@ import type { Limits } from "../referee/bounds.ts";
 import type { Envelope } from "../referee/envelope.ts";
 import type { ArtifactName } from "../registry/artifact-name.ts";
 import type { Registry } from "../registry/registry.ts";
+import type { Result } from "../result.ts";
 import type { RunningSession, Sessions } from "../sessions/sessions.ts";
 import type { Authority } from "../tokens/authority.ts";
 import type { Refusal } from "./refusals.ts";
@@ -32,12 +33,15 @@ export interface Caller {
 }
 
 /** An answer, or the refusal. */
-export type Decision<Answer> =
-  | { readonly ok: true; readonly answer: Answer }
-  | { readonly ok: false; readonly refusal: Refusal };
+export type Decision<Answer> = Result<Answer, Refusal>;
 
-export function refuse(refusal: Refusal): { readonly ok: false; readonly refusal: Refusal } {
-  return { ok: false, refusal };
+/** The running session that a credential names. Absent, invalid and retired credentials all give `undefined`. */
+export function callingSession(
+  { authority, sessions }: Context,
+  credential: string | undefined,
+): RunningSession<Envelope> | undefined {
+  const id = credential === undefined ? undefined : authority.verifyCredential(credential);
+  return id === undefined ? undefined : sessions.running(id);
 }
 
 /** The figure the machine ceiling limits: what this daemon admitted, plus what it found at startup and is still running. */
@@ -51,13 +55,4 @@ export function slots(
   used = liveCapsules(context),
 ): { readonly used: number; readonly free: number } {
   return { used, free: Math.max(0, context.limits.maxLiveCapsules - used) };
-}
-
-/** The running session that a credential names. Absent, invalid and retired credentials all give `undefined`. */
-export function callingSession(
-  { authority, sessions }: Context,
-  credential: string | undefined,
-): RunningSession<Envelope> | undefined {
-  const id = credential === undefined ? undefined : authority.verifyCredential(credential);
-  return id === undefined ? undefined : sessions.running(id);
 }

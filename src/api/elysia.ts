@@ -15,8 +15,6 @@ import type { TObject } from "@sinclair/typebox";
 import { Elysia, ValidationError } from "elysia";
 import type { DecisionLog } from "../log/decision-log.ts";
 import { answerRefusal } from "./answer.ts";
-import { type BodySchema, type Fields, readBody } from "./body.ts";
-import type { Caller, Decision } from "./context.ts";
 import type { Refusal } from "./refusals.ts";
 
 /** An application without routes. A request that matches no route, or that fails, is answered as a refusal. */
@@ -34,29 +32,6 @@ export function answers<Schema extends TObject>(schema: Schema) {
 /** The same for a route whose handler is `posted`. */
 export function answersPosted<Schema extends TObject>(schema: Schema) {
   return { parse: "none" as const, ...answers(schema) };
-}
-
-/** The handler of a route that takes a body, and a token in a header. */
-export function posted<Name extends keyof Fields, Answer>(
-  log: DecisionLog,
-  schema: BodySchema<Name>,
-  tokenHeader: string,
-  decide: (body: Pick<Fields, Name>, caller: Caller) => Decision<Answer> | Promise<Decision<Answer>>,
-) {
-  const handler = async ({ request }: { readonly request: Request }): Promise<Answer | Response> => {
-    const body = await readBody(request, schema);
-    const decision = body.ok ? await decide(body.answer, callerOf(request, tokenHeader)) : body;
-    return decision.ok ? decision.answer : answerRefusal(request, decision.refusal, log);
-  };
-  // The framework's types do not allow a promise of a union.
-  return handler as (taken: { readonly request: Request }) => Promise<Answer> | Promise<Response>;
-}
-
-function callerOf(request: Request, tokenHeader: string): Caller {
-  return {
-    token: request.headers.get(tokenHeader) ?? undefined,
-    hasLeft: () => request.signal.aborted,
-  };
 }
 
 function refusalOf(error: unknown, log: DecisionLog): Refusal {

@@ -1,5 +1,6 @@
 /** Every refusal a caller can get, with its status and its exact message. */
 
+import type { BodyFault } from "../json-body.ts";
 import { printable } from "../printable.ts";
 import type { Excess } from "../referee/axes.ts";
 import type { Bound } from "../referee/bounds.ts";
@@ -11,11 +12,7 @@ export type Refusal =
   | { readonly kind: "session-not-found" }
   /** A caller that a loopback daemon must not answer, such as a web page. `why` completes "this daemon answers only …". */
   | { readonly kind: "foreign-caller"; readonly why: string }
-  | { readonly kind: "body-too-large"; readonly maxBytes: number }
-  | { readonly kind: "body-too-slow"; readonly seconds: number }
-  | { readonly kind: "body-ended-early" }
-  /** What is wrong with the body, and what it must be. */
-  | { readonly kind: "bad-body"; readonly what: string }
+  | BodyFault
   /** A kind of its own, because its message quotes the given value, which may be anything. */
   | { readonly kind: "bad-outcome"; readonly outcome: string }
   /** The caller closed its connection before anything was changed. */
@@ -128,7 +125,7 @@ function shortened(text: string): string {
 }
 
 /** `local/worker-a@0.1.0`. */
-export function coordinate({ name, version }: Coordinates): string {
+function coordinate({ name, version }: Coordinates): string {
   return `${name}@${version}`;
 }
 

@@ -1,61 +1,47 @@
 /** `POST /spawn`: may this session start that capsule? */
 
-import type { LogFields } from "../log/fields.ts";
-import { tokenId } from "../log/token-id.ts";
-import type { Excess } from "../referee/axes.ts";
-import { type Bound, boundReached, type Limits, type Standing, slotBoundReached } from "../referee/bounds.ts";
+import { type LogFields, loggedCapsule, tokenId } from "../log/fields.ts";
+import { type Excess, knownExcesses } from "../referee/axes.ts";
+import { boundReached, type Limits, type Standing } from "../referee/bounds.ts";
 import type { Envelope } from "../referee/envelope.ts";
-import { knownExcesses } from "../referee/verdicts.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";
 import type { Artifact, Resolution } from "../registry/registry.ts";
+import { fault, ok } from "../result.ts";
 import type { RunningSession } from "../sessions/sessions.ts";
-import type { Fields } from "./body.ts";
-import {
-  type Caller,
-  type Context,
-  callingSession,
-  type Decision,
-  liveCapsules,
-  refuse,
-  slots,
-} from "./context.ts";
-import { loggedCapsule } from "./logged.ts";
+import { type Caller, type Context, callingSession, type Decision, liveCapsules, slots } from "./context.ts";
 import type { Refusal } from "./refusals.ts";
 import type { SpawnAnswer } from "./schemas.ts";
 
 /** One request. `session` is absent if the credential names no running session. */
 interface Asking {
   readonly caller: Caller;
-  readonly session: RunningSession<Envelope> | undefined;
   readonly coordinates: Coordinates;
+  readonly session?: RunningSession<Envelope>;
 }
 
 /** One request of a running session. */
-interface Asked extends Asking {
-  readonly session: RunningSession<Envelope>;
-}
+type Asked = Required<Asking>;
 
 type Answered = Decision<SpawnAnswer>;
 
 /**
- * Judges one request. The three bounds are checked before the registry is read. The two that other requests can change
- * are checked again in the step that takes the slot, because others may have taken slots in between.
+ * Judges one request. The three bounds are checked before the registry is read, and once more in the step that takes the
+ * slot, because other requests may have taken slots in between.
  */
 export function spawn(
   context: Context,
-  coordinates: Pick<Fields, "name" | "version">,
+  coordinates: Coordinates,
   caller: Caller,
 ): Answered | Promise<Answered> {
   const session = callingSession(context, caller.token);
-  const asking: Asking = { caller, session, coordinates };
-  if (!session) return refused(context, asking, { kind: "identity" });
-  const asked: Asked = { ...asking, session };
+  if (!session) return refused(context, { caller, coordinates }, { kind: "identity" });
+  const asked = { caller, coordinates, session };
   const { name } = coordinates;
   if (!session.held.spawnAllow.index.has(name)) {
     return refused(context, asked, { kind: "not-in-parent-allow", name });
   }
   const standing = standingOf(context, session);
-  const early = boundRefusal(boundReached(context.limits, standing), context.limits, standing);
+  const early = boundRefusal(context.limits, standing);
   if (early) return refused(context, asked, early, standing);
   const resolution = context.registry.resolve(coordinates, "verified");
   if (resolution instanceof Promise) return resolution.then((resolved) => judge(context, asked, resolved));
@@ -90,7 +76,7 @@ function conclude(
   if (isNonEmpty(excesses)) return refused(context, asked, { kind: "envelope", excesses });
   if (!context.sessions.running(session.id)) return refused(context, asked, { kind: "identity" });
   const standing = known ?? standingOf(context, session);
-  const late = boundRefusal(slotBoundReached(context.limits, standing), context.limits, standing);
+  const late = boundRefusal(context.limits, standing);
   if (late) return refused(context, asked, late, standing);
   // Nobody would get the approval. A caller can only have left if something was awaited.
   if (!known && caller.hasLeft()) return refused(context, asked, { kind: "caller-left" }, standing);
@@ -104,25 +90,20 @@ function grant(
   { liveCapsules: used }: Standing,
 ): Answered {
   const { authority, sessions, log } = context;
+  const { id: sid } = session;
   const { name, version } = coordinates;
   const depth = session.depth - 1;
-  const { token, approval } = authority.mintApproval({
-    sid: session.id,
-    name,
-    version,
-    digest: sha256,
-    depth,
-  });
-  sessions.reserve(session.id, approval.jti);
+  const { token, approval } = authority.mintApproval({ sid, name, version, digest: sha256, depth });
+  sessions.reserve(sid, approval.jti);
   log.granted({
     event: "spawn",
-    session: session.id,
+    session: sid,
     capsule: loggedCapsule(coordinates),
     approval: tokenId(token),
     depth,
     ...slots(context, used + 1),
   });
-  return { ok: true, answer: { approval: token, name, version, sha256, expires_at_ms: approval.exp } };
+  return ok({ approval: token, name, version, sha256, expires_at_ms: approval.exp });
 }
 
 function refused(
@@ -143,7 +124,7 @@ function refused(
   };
   if (session) context.log.refused(fields);
   else context.log.refusedUnverified(fields);
-  return refuse(refusal);
+  return fault(refusal);
 }
 
 /** What the log adds to the kind. For an envelope it names every exceeded axis; the caller is told only the first. */
@@ -164,7 +145,8 @@ function standingOf(context: Context, { id, depth }: RunningSession<Envelope>): 
   };
 }
 
-function boundRefusal(bound: Bound | undefined, limits: Limits, standing: Standing): Refusal | undefined {
+function boundRefusal(limits: Limits, standing: Standing): Refusal | undefined {
+  const bound = boundReached(limits, standing);
   switch (bound) {
     case undefined:
       return undefined;

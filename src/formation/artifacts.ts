@@ -8,8 +8,8 @@ import {
   parseArtifactVersion,
 } from "../registry/artifact-name.ts";
 import { readManifestInSlices } from "../registry/manifest.ts";
-import { platformName } from "../registry/platform.ts";
-import { Registry, type Resolution } from "../registry/registry.ts";
+import { platformName } from "../registry/places.ts";
+import { Registry } from "../registry/registry.ts";
 import { listVersions, type VersionListing } from "../registry/versions.ts";
 import { inSlices } from "../slices.ts";
 
@@ -30,7 +30,7 @@ export interface ReadArtifact {
 
 export type ArtifactReading =
   | { readonly ok: true; readonly artifact: ReadArtifact }
-  /** The daemon's sentence for this coordinate, or one that says what to name instead. */
+  /** The daemon's sentence for this coordinate; from `find`, perhaps what to name instead. */
   | { readonly ok: false; readonly fault: string };
 
 /** More would only wait for the same disk, and each takes a descriptor. */
@@ -40,7 +40,7 @@ export class Artifacts {
   readonly platform: string;
   readonly #path: string;
   readonly #registry: Registry<Envelope>;
-  readonly #read = new Map<string, Resolution<Envelope>>();
+  readonly #read = new Map<string, ArtifactReading>();
   readonly #versions = new Map<ArtifactName, VersionListing>();
 
   constructor({ registryPath, platform = platformName() }: ArtifactsOptions) {
@@ -76,17 +76,21 @@ export class Artifacts {
     const queue = unread.entries();
     const readOn = async () => {
       for (const [capsule, coordinates] of queue) {
-        this.#read.set(capsule, await this.#registry.resolve(coordinates));
+        const found = await this.#registry.resolve(coordinates);
+        const reading: ArtifactReading = found.ok
+          ? { ok: true, artifact: { capsule, ...found.artifact } }
+          : { ok: false, fault: found.message };
+        this.#read.set(capsule, reading);
       }
     };
     await Promise.all(Array.from({ length: READ_AT_ONCE }, readOn));
   }
 
   /** The result of `read`. */
-  resolution(coordinates: Coordinates): Resolution<Envelope> {
-    const resolution = this.#read.get(capsuleOf(coordinates));
-    if (!resolution) throw new Error(`${capsuleOf(coordinates)} was not read`);
-    return resolution;
+  reading(coordinates: Coordinates): ArtifactReading {
+    const reading = this.#read.get(capsuleOf(coordinates));
+    if (!reading) throw new Error(`${capsuleOf(coordinates)} was not read`);
+    return reading;
   }
 
   /** Reads the artifact named `<scope>/<name>@<version>`. */
@@ -100,13 +104,12 @@ export class Artifacts {
       return { ok: false, fault: `${name}: name a version, ${name}@<version>; ${this.#there(name)}` };
     const version = parseArtifactVersion(capsule.slice(at + 1));
     if (!version) return { ok: false, fault: `'${capsule}': the text after the @ is not a version` };
-    const coordinates = { name, version };
-    await this.read([coordinates]);
-    const resolution = this.resolution(coordinates);
-    if (resolution.ok) return { ok: true, artifact: { capsule, ...resolution.artifact } };
+    await this.read([{ name, version }]);
+    const reading = this.reading({ name, version });
+    if (reading.ok) return reading;
     const listing = this.versions(name);
-    const isThere = !listing.ok || listing.versions.includes(version);
-    return { ok: false, fault: isThere ? resolution.message : `${resolution.message}; ${this.#there(name)}` };
+    if (!listing.ok || listing.versions.includes(version)) return reading;
+    return { ok: false, fault: `${reading.fault}; ${this.#there(name)}` };
   }
 
   #there(name: ArtifactName): string {
@@ -117,6 +120,6 @@ export class Artifacts {
   }
 }
 
-export function capsuleOf({ name, version }: Coordinates): string {
+function capsuleOf({ name, version }: Coordinates): string {
   return `${name}@${version}`;
 }

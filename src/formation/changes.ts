@@ -3,25 +3,23 @@
 import type { Envelope } from "../referee/envelope.ts";
 import type { Exceeded } from "./judge.ts";
 import { type Change, childOf, type Edit, type UnresolvedEdge } from "./schema.ts";
+import { entriesText, entryText, type Paint } from "./words.ts";
 
-const MANIFEST = "murmur.yaml";
 const SPAWN_ALLOW = "capabilities.spawn.allow";
 const STATE_STORE = "capabilities.state.store";
 
+interface Side {
+  readonly capsule: string;
+  readonly held: Envelope;
+}
+
 /** Two edits for each axis on which `child` exceeds `parent`, or one if only one can fix it. */
-export function changesOfRefusal(
-  parent: { readonly capsule: string; readonly held: Envelope },
-  child: { readonly capsule: string; readonly held: Envelope },
-  axes: readonly Exceeded[],
-): Change[] {
+export function changesOfRefusal(parent: Side, child: Side, axes: readonly Exceeded[]): Change[] {
   return axes.map((exceeded) => ({
     parent: parent.capsule,
     child: child.capsule,
     key: exceeded.axis.key,
-    edits: [
-      ...narrowing(child.capsule, parent.held, exceeded),
-      ...widening(parent.capsule, child.held, exceeded),
-    ],
+    edits: editsOf(parent, child, exceeded),
   }));
 }
 
@@ -46,49 +44,31 @@ export function changesOfAbsence(edge: UnresolvedEdge): Change[] {
   }
 }
 
-function narrowing(child: string, parent: Envelope, { axis, entries }: Exceeded): Edit[] {
-  const edit = (action: Edit["action"], values: readonly string[]) => [
-    manifestEdit("narrows", child, fileKey(axis.key), action, values),
-  ];
+function editsOf(parent: Side, child: Side, { axis, entries }: Exceeded): Edit[] {
+  // Stores are declared by a manifest's artifacts, not capsule-wide.
+  const key = axis.key === STATE_STORE ? `artifacts[].${STATE_STORE}` : axis.key;
+  const narrow = (action: Edit["action"], values: readonly string[]) =>
+    manifestEdit("narrows", child.capsule, key, action, values);
+  const widen = (action: Edit["action"], values: readonly string[]) =>
+    manifestEdit("widens", parent.capsule, key, action, values);
+  // An entry that the child's own declarations do not cover is malformed, so no parent can cover it.
+  const isSound = entries.every((entry) => axis.covers(child.held, entry));
   switch (axis.kind) {
     case "list":
-      return edit("drop", entries);
+      return [narrow("drop", entries), ...(isSound ? [widen("list", entries)] : [])];
     case "flag":
-      return edit("set", ["false"]);
+      return [narrow("set", ["false"]), widen("set", entries)];
     case "floor":
-      return edit("set", axis.declares(parent));
+      return [narrow("set", axis.declares(parent.held)), widen("set", entries)];
     case "scope": {
-      const [scope = ""] = axis.declares(parent);
+      const [scope = ""] = axis.declares(parent.held);
+      const widened = isSound && entries[0] !== "" ? widen("cover", entries) : widen("unset", []);
       // A scope that does not cover itself is malformed and covers no child's.
-      return axis.covers(parent, scope) ? edit("set", [scope]) : [];
+      return axis.covers(parent.held, scope) ? [narrow("set", [scope]), widened] : [widened];
     }
     default:
       return axis.kind satisfies never;
   }
-}
-
-function widening(parent: string, child: Envelope, { axis, entries }: Exceeded): Edit[] {
-  const edit = (action: Edit["action"], values: readonly string[]) => [
-    manifestEdit("widens", parent, fileKey(axis.key), action, values),
-  ];
-  // An entry that the child's own declarations do not cover is malformed, so no parent can cover it.
-  const isSound = entries.every((entry) => axis.covers(child, entry));
-  switch (axis.kind) {
-    case "list":
-      return isSound ? edit("list", entries) : [];
-    case "flag":
-    case "floor":
-      return edit("set", entries);
-    case "scope":
-      return isSound && entries[0] !== "" ? edit("cover", entries) : edit("unset", []);
-    default:
-      return axis.kind satisfies never;
-  }
-}
-
-/** Stores are declared by a manifest's artifacts, not capsule-wide. */
-function fileKey(key: string): string {
-  return key === STATE_STORE ? `artifacts[].${key}` : key;
 }
 
 function manifestEdit(
@@ -98,9 +78,50 @@ function manifestEdit(
   action: Edit["action"],
   values: readonly string[],
 ): Edit {
-  return { effect, capsule, file: MANIFEST, key, action, values: [...values] };
+  return { effect, capsule, file: "murmur.yaml", key, action, values: [...values] };
 }
 
 function registryEdit(effect: Edit["effect"], capsule: string, action: Edit["action"]): Edit {
   return { effect, capsule, file: null, key: null, action, values: [] };
+}
+
+export function* changeLines(changes: readonly Change[], paint: Paint): Generator<string, void> {
+  yield paint("What to change (each edit is enough for its line; edits that narrow come first):", "strong");
+  let previous: Change | undefined;
+  for (const change of changes) {
+    if (previous?.parent !== change.parent || previous.child !== change.child) {
+      yield `  ${paint(`${entryText(change.child)}, started by ${change.parent}`)}`;
+    }
+    previous = change;
+    yield `    ${paint(change.key)}`;
+    for (const [index, edit] of change.edits.entries()) {
+      yield `      ${paint(index === 0 ? "-" : "or", "faint")} ${paint(editText(edit, change.key))}`;
+    }
+  }
+}
+
+/** One edit, with the file and the key. */
+function editText({ capsule, file, key, action, effect, values: given }: Edit, axis: string): string {
+  const where = `${file} of ${capsule}: ${key}`;
+  const values = entriesText(axis, given);
+  switch (action) {
+    case "drop":
+      return `${where}: drop ${values}`;
+    case "set":
+      return effect === "widens" ? `${where} would have to be ${values}` : `${where}: set it to ${values}`;
+    case "list":
+      return `${where} would have to list ${values}`;
+    case "cover":
+      return `${where} would have to be ${values} or a directory above it`;
+    case "unset":
+      return `${where} would have to go, for the whole workdir`;
+    case "publish":
+      return `the registry: publish a sound ${capsule}`;
+    case "publish-any":
+      return `the registry: publish a version of ${capsule}`;
+    case "withdraw":
+      return `the registry: take ${capsule} out`;
+    default:
+      return action satisfies never;
+  }
 }

@@ -2,6 +2,15 @@
 
 import { Value } from "@sinclair/typebox/value";
 import { type Edge, FORMATION_FORMAT, Formation } from "./schema.ts";
+import {
+  childText,
+  entriesText,
+  type Paint,
+  paintFor,
+  type Style,
+  type TextOptions,
+  verdictText,
+} from "./words.ts";
 
 /** One edge of both formations, or of only one of them. */
 export interface EdgeChange {
@@ -100,4 +109,43 @@ function hashesOf({ capsules, edges }: Formation): Map<string, string> {
     ...capsules.map(({ capsule, sha256 }) => [capsule, sha256] as const),
     ...refused.map(({ name, version, sha256 }) => [`${name}@${version}`, sha256] as const),
   ]);
+}
+
+/** What changed, line by line, without line ends. Newly granted edges come first. */
+export function* changesText(changes: FormationChanges, options: TextOptions = {}): Generator<string, void> {
+  const paint = paintFor(options);
+  if (isUnchanged(changes)) yield paint("Nothing changed.");
+  yield* section("Newly granted", "granted", changes.newlyGranted, paint);
+  yield* section("No longer granted", "refused", changes.noLongerGranted, paint);
+  yield* section("Not granted, as before, but otherwise", "missing", changes.refusedOtherwise, paint);
+  if (changes.otherBytes.length > 0) yield paint("Other bytes under the same version:", "strong");
+  for (const { capsule, before, now } of changes.otherBytes) {
+    yield `  ${paint(capsule)}  ${paint(`${before.slice(0, 16)} > ${now.slice(0, 16)}`, "faint")}`;
+  }
+  const { root } = changes;
+  if (root) yield `${paint("Another root:", "strong")} ${paint(`${root.before} > ${root.now}`)}`;
+}
+
+function* section(
+  title: string,
+  style: Style,
+  changes: readonly EdgeChange[],
+  paint: Paint,
+): Generator<string, void> {
+  if (changes.length > 0) yield paint(`${title}:`, "strong");
+  for (const { before, now } of changes) {
+    const edge = now ?? before;
+    if (!edge) continue;
+    yield `  ${paint(`${edge.parent} > ${childText(edge)}`, style)}`;
+    yield `    ${paint("before", "faint")}  ${paint(reasonText(before))}`;
+    yield `    ${paint("now", "faint")}     ${paint(reasonText(now))}`;
+  }
+}
+
+function reasonText(edge: Edge | undefined): string {
+  if (!edge) return "not listed, or not reached";
+  const verdict = verdictText(edge);
+  if (edge.verdict === "unresolved") return `${verdict}: ${edge.error}`;
+  if (edge.verdict !== "refused") return verdict;
+  return `${verdict}: ${edge.axes.map(({ key, entries }) => `${key} ${entriesText(key, entries)}`).join("; ")}`;
 }

@@ -15,8 +15,6 @@ export interface Tree {
   readonly edgesOf: readonly (readonly Edge[])[];
   /** The edge below which each capsule's children are printed; none for the root. */
   readonly placeOf: readonly (Edge | undefined)[];
-  /** The capsules in the order of these places, from top to bottom. */
-  readonly order: readonly number[];
 }
 
 /** @param edges grouped by parent in the order of `capsules`, as in a formation */
@@ -30,30 +28,12 @@ export function treeOf(capsules: readonly Pick<Capsule, "capsule">[], edges: rea
     const child = startedBy(edge, indexOf);
     if (child) placeOf[child] ??= edge;
   }
-  return { indexOf, edgesOf, placeOf, order: orderOf(indexOf, edgesOf, placeOf) };
+  return { indexOf, edgesOf, placeOf };
 }
 
 /** The capsule that an edge lets its parent start. */
 export function startedBy(edge: Edge, indexOf: ReadonlyMap<string, number>): number | undefined {
   return edge.verdict === "granted" ? indexOf.get(childOf(edge)) : undefined;
-}
-
-function orderOf(
-  indexOf: ReadonlyMap<string, number>,
-  edgesOf: readonly (readonly Edge[])[],
-  placeOf: readonly (Edge | undefined)[],
-): number[] {
-  const order: number[] = edgesOf.map(() => 0);
-  const stack = [0];
-  for (let reached = 0; ; reached++) {
-    const capsule = stack.pop();
-    if (capsule === undefined) return order;
-    order[capsule] = reached;
-    for (const edge of [...(edgesOf[capsule] ?? [])].reverse()) {
-      const child = startedBy(edge, indexOf);
-      if (child !== undefined && placeOf[child] === edge) stack.push(child);
-    }
-  }
 }
 
 /** The graph of the granted edges for which `isTaken` is true. */
@@ -76,17 +56,30 @@ export function graphOf(
  */
 export function markClosedCycles(tree: Tree): void {
   const { componentOf } = componentsOf(graphOf(tree));
+  const rowOf = rowsOf(tree);
   for (const [parent, edges] of tree.edgesOf.entries()) {
     for (const edge of edges) {
       const child = startedBy(edge, tree.indexOf);
       if (edge.verdict !== "granted" || child === undefined) continue;
-      edge.closes_cycle = componentOf[parent] === componentOf[child] && isAtOrAbove(tree, child, parent);
+      const isAtOrAbove = (rowOf[child] ?? 0) <= (rowOf[parent] ?? 0);
+      edge.closes_cycle = isAtOrAbove && componentOf[parent] === componentOf[child];
     }
   }
 }
 
-export function isAtOrAbove({ order }: Tree, one: number, other: number): boolean {
-  return (order[one] ?? 0) <= (order[other] ?? 0);
+/** The capsules' places, counted from top to bottom. */
+function rowsOf({ indexOf, edgesOf, placeOf }: Tree): number[] {
+  const rowOf: number[] = edgesOf.map(() => 0);
+  const stack = [0];
+  for (let row = 0; ; row++) {
+    const capsule = stack.pop();
+    if (capsule === undefined) return rowOf;
+    rowOf[capsule] = row;
+    for (const edge of [...(edgesOf[capsule] ?? [])].reverse()) {
+      const child = startedBy(edge, indexOf);
+      if (child !== undefined && placeOf[child] === edge) stack.push(child);
+    }
+  }
 }
 
 /** Sets of capsules that can all start one another, directly or through others of the set. */

@@ -43,10 +43,8 @@ class AxisJudge {
       ofParent = new Map();
       this.#found.set(outer, ofParent);
     }
-    if (ofParent.has(inner)) return ofParent.get(inner);
-    const found = compare(this.#axis, outer, inner);
-    ofParent.set(inner, found);
-    return found;
+    if (!ofParent.has(inner)) ofParent.set(inner, compare(this.#axis, outer, inner));
+    return ofParent.get(inner);
   }
 
   #standIn(held: Envelope): Envelope {
@@ -66,31 +64,7 @@ function compare(axis: Axis, parent: Envelope, child: Envelope): Exceeded | unde
   return first === undefined ? undefined : { axis, entries, error: refusal(axis, first, parent) };
 }
 
-/** The child's declarations that its parent does not cover, each once. */
-function uncovered(axis: Axis, parent: Envelope, child: Envelope): string[] {
-  return [...new Set(axis.declares(child))].filter((entry) => !axis.covers(parent, entry));
-}
-
-/** One axis, and what each side declares on it. */
-export interface AxisComparison {
-  /** The manifest key, `capabilities.network.allow`. */
-  readonly key: string;
-  /** How it is written in a manifest. */
-  readonly kind: Axis["kind"];
-  /** What each declares, in its order. An empty text means no scope. */
-  readonly parent: readonly string[];
-  readonly child: readonly string[];
-  /** The child's declarations that its parent does not cover. */
-  readonly offending: readonly string[];
-}
-
-/** All twelve axes, in the order the daemon checks. */
-export function compareAxes(parent: Envelope, child: Envelope): readonly AxisComparison[] {
-  return AXES.map((axis) => ({
-    key: axis.key,
-    kind: axis.kind,
-    parent: axis.declares(parent),
-    child: axis.declares(child),
-    offending: uncovered(axis, parent, child),
-  }));
+/** The child's declarations that its parent does not cover. */
+export function uncovered(axis: Axis, parent: Envelope, child: Envelope): string[] {
+  return axis.declares(child).filter((entry) => !axis.covers(parent, entry));
 }

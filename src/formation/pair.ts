@@ -1,8 +1,10 @@
-/** One pair of capsules, on all twelve axes: why a spawn is refused, or would be. */
+/** One pair of capsules on all twelve axes, and as a table: why a spawn is refused, or would be. */
 
-import { parseArtifactName } from "../registry/artifact-name.ts";
+import { printable } from "../printable.ts";
+import { AXES, type Axis } from "../referee/axes.ts";
 import { Artifacts, type ArtifactsOptions, type ReadArtifact } from "./artifacts.ts";
-import { type AxisComparison, compareAxes, Judge } from "./judge.ts";
+import { Judge, uncovered } from "./judge.ts";
+import { entriesText, type Paint, paintFor, type TextOptions } from "./words.ts";
 
 /** Which two to compare, each as `<scope>/<name>@<version>`. */
 export interface PairRequest extends ArtifactsOptions {
@@ -22,6 +24,19 @@ export interface Pair {
   readonly error: string | undefined;
 }
 
+/** One axis, and what each side declares on it. */
+export interface AxisComparison {
+  /** The manifest key, `capabilities.network.allow`. */
+  readonly key: string;
+  /** How it is written in a manifest. */
+  readonly kind: Axis["kind"];
+  /** What each declares, in its order. An empty text means no scope. */
+  readonly parent: readonly string[];
+  readonly child: readonly string[];
+  /** The child's declarations that its parent does not cover. */
+  readonly offending: readonly string[];
+}
+
 /** The pair, or why it could not be compared. */
 export type PairReading =
   | { readonly ok: true; readonly pair: Pair }
@@ -39,12 +54,76 @@ export async function inspectPair(request: PairRequest): Promise<PairReading> {
 }
 
 function pairOf(parent: ReadArtifact, child: ReadArtifact): Pair {
-  const name = parseArtifactName(child.capsule.slice(0, child.capsule.indexOf("@")));
   return {
     parent: { capsule: parent.capsule, sha256: parent.sha256 },
     child: { capsule: child.capsule, sha256: child.sha256 },
-    listed: name !== undefined && parent.held.spawnAllow.index.has(name),
-    axes: compareAxes(parent.held, child.held),
+    listed: parent.held.spawnAllow.index.has(nameOf(child.capsule)),
+    axes: AXES.map((axis) => ({
+      key: axis.key,
+      kind: axis.kind,
+      parent: axis.declares(parent.held),
+      child: axis.declares(child.held),
+      offending: uncovered(axis, parent.held, child.held),
+    })),
     error: new Judge().exceeded(parent.held, child.held)[0]?.error,
   };
+}
+
+function nameOf(capsule: string): string {
+  return capsule.slice(0, capsule.indexOf("@"));
+}
+
+/** One pair as a table of the twelve axes, line by line, without line ends. */
+export function* pairText(pair: Pair, options: TextOptions = {}): Generator<string, void> {
+  const paint = paintFor(options);
+  yield paint(`parent  ${pair.parent.capsule}  ${pair.parent.sha256.slice(0, 16)}`);
+  yield paint(`child   ${pair.child.capsule}  ${pair.child.sha256.slice(0, 16)}`);
+  yield "";
+  yield* tableLines(pair, paint);
+  yield "";
+  yield* verdictLines(pair, paint);
+}
+
+type Row = readonly [axis: string, parent: string, child: string, verdict: string];
+
+const HEADS: Row = ["axis", "parent declares", "child declares", "verdict"];
+const WITHIN = "within";
+const EXCEEDS = "exceeds";
+
+function* tableLines({ axes }: Pair, paint: Paint): Generator<string, void> {
+  const rows = axes.flatMap(rowsOf);
+  const widths = HEADS.map((head, column) =>
+    rows.reduce((widest, row) => Math.max(widest, (row[column] ?? "").length), head.length),
+  );
+  const line = (row: Row) => {
+    const cells = row.map((cell, column) => cell.padEnd(widths[column] ?? 0));
+    return cells.join("  ").trimEnd();
+  };
+  yield paint(line(HEADS), "strong");
+  for (const row of rows) yield paint(line(row), row[3] === EXCEEDS ? "refused" : undefined);
+}
+
+/** One row for each entry, with the verdict next to the child's. */
+function rowsOf({ key, parent, child, offending }: AxisComparison): Row[] {
+  const exceeding = new Set(offending);
+  const lines = Math.max(1, parent.length, child.length);
+  return Array.from({ length: lines }, (_, line) => {
+    const first = (text: string) => (line === 0 ? text : "");
+    const cell = (entry?: string) =>
+      entry === undefined ? first("none") : printable(entriesText(key, [entry]));
+    const verdict = (entry?: string) => {
+      if (entry === undefined) return first(WITHIN);
+      return exceeding.has(entry) ? EXCEEDS : WITHIN;
+    };
+    return [first(key), cell(parent[line]), cell(child[line]), verdict(child[line])];
+  });
+}
+
+function* verdictLines({ parent, child, listed, error }: Pair, paint: Paint): Generator<string, void> {
+  if (!listed) {
+    const missing = `capabilities.spawn.allow of ${parent.capsule} does not list ${nameOf(child.capsule)}`;
+    yield paint(`refused: ${missing}; that is asked first`, "refused");
+  }
+  if (error !== undefined) yield paint(`refused: ${error}`, "refused");
+  if (listed && error === undefined) yield paint("granted", "granted");
 }

@@ -5,13 +5,21 @@
 
 import { availableParallelism } from "node:os";
 import { DEFAULT_LIMITS, defaultCeiling, type Limits } from "../referee/bounds.ts";
-import { type ArtifactName, type Coordinates, parseArtifactName } from "../registry/artifact-name.ts";
-import { Artifacts, type ArtifactsOptions, capsuleOf, type ReadArtifact } from "./artifacts.ts";
+import type { Envelope } from "../referee/envelope.ts";
+import { type Coordinates, parseArtifactName } from "../registry/artifact-name.ts";
+import { Artifacts, type ArtifactsOptions, type ReadArtifact } from "./artifacts.ts";
 import { changesOfAbsence, changesOfRefusal } from "./changes.ts";
 import { markClosedCycles, treeOf } from "./graph.ts";
 import { Judge } from "./judge.ts";
-import { type Change, type Edge, FORMATION_FORMAT, type Formation, type UnresolvedEdge } from "./schema.ts";
-import { summarise } from "./summary.ts";
+import {
+  type Capsule,
+  type Change,
+  type Edge,
+  FORMATION_FORMAT,
+  type Formation,
+  type UnresolvedEdge,
+} from "./schema.ts";
+import { summarise } from "./figures.ts";
 
 /** What to look at. */
 export interface FormationRequest extends ArtifactsOptions {
@@ -27,16 +35,10 @@ export type FormationReading =
   /** The root cannot be read: one sentence. */
   | { readonly ok: false; readonly fault: string };
 
-/** A capsule that can run. */
-interface Running extends ReadArtifact {
-  readonly depth: number;
-  readonly names: readonly string[];
-}
-
 /** What was found so far. */
 interface Survey {
   readonly judge: Judge;
-  readonly running: Running[];
+  readonly capsules: Capsule[];
   readonly edges: Edge[];
   readonly changes: Change[];
 }
@@ -59,48 +61,50 @@ export async function inspectFormation(request: FormationRequest): Promise<Forma
 }
 
 async function follow(artifacts: Artifacts, root: ReadArtifact, maxDepth: number): Promise<Survey> {
-  const survey: Survey = { judge: new Judge(), running: [runningAt(root, 0)], edges: [], changes: [] };
+  const survey: Survey = { judge: new Judge(), capsules: [], edges: [], changes: [] };
   const known = new Set([root.capsule]);
-  for (let depth = 0, level = survey.running; depth < maxDepth && level.length > 0; depth++) {
+  let level = [root];
+  for (let depth = 0; level.length > 0; depth++) {
+    for (const { capsule, sha256, held } of level) {
+      const names = namesOf(held).length;
+      survey.capsules.push({ capsule, sha256, depth, names, cut: depth >= maxDepth && names > 0 });
+    }
+    if (depth >= maxDepth) break;
     await artifacts.read(listedBy(level, artifacts));
-    const below: Running[] = [];
+    const below: ReadArtifact[] = [];
     for (const parent of level) {
-      for (const name of parent.names) {
+      for (const name of namesOf(parent.held)) {
         for (const started of judgeName(artifacts, survey, parent, name)) {
           if (known.has(started.capsule)) continue;
           known.add(started.capsule);
-          below.push(runningAt(started, depth + 1));
+          below.push(started);
         }
       }
     }
-    for (const capsule of below) survey.running.push(capsule);
     level = below;
   }
   return survey;
 }
 
-function runningAt(artifact: ReadArtifact, depth: number): Running {
-  return { ...artifact, depth, names: [...new Set(artifact.held.spawnAllow.entries)] };
+function namesOf({ spawnAllow }: Envelope): readonly string[] {
+  return spawnAllow.entries;
 }
 
 /** Every version of every name that these capsules list. */
-function* listedBy(level: readonly Running[], artifacts: Artifacts): Generator<Coordinates> {
-  const names = new Set(level.flatMap(({ names }) => names).map(parseArtifactName));
-  for (const name of names) {
-    if (name) yield* versionsOf(artifacts, name);
+function* listedBy(level: readonly ReadArtifact[], artifacts: Artifacts): Generator<Coordinates> {
+  for (const entry of new Set(level.flatMap(({ held }) => namesOf(held)))) {
+    const name = parseArtifactName(entry);
+    if (!name) continue;
+    const listing = artifacts.versions(name);
+    if (listing.ok) for (const version of listing.versions) yield { name, version };
   }
-}
-
-function versionsOf(artifacts: Artifacts, name: ArtifactName): Coordinates[] {
-  const listing = artifacts.versions(name);
-  return listing.ok ? listing.versions.map((version) => ({ name, version })) : [];
 }
 
 /** Judges every version of one listed name, and yields the artifacts that can be started. */
 function* judgeName(
   artifacts: Artifacts,
   survey: Survey,
-  parent: Running,
+  parent: ReadArtifact,
   entry: string,
 ): Generator<ReadArtifact, void> {
   const name = parseArtifactName(entry);
@@ -115,34 +119,31 @@ function* judgeName(
     return absent({ ...between, version: null, verdict: "unresolved", error: listing.message });
   if (listing.versions.length === 0) return absent({ ...between, version: null, verdict: "not-in-registry" });
   for (const version of listing.versions) {
-    const resolution = artifacts.resolution({ name, version });
-    if (!resolution.ok) {
-      absent({ ...between, version, verdict: "unresolved", error: resolution.message });
+    const reading = artifacts.reading({ name, version });
+    if (!reading.ok) {
+      absent({ ...between, version, verdict: "unresolved", error: reading.fault });
       continue;
     }
-    const child = { capsule: capsuleOf({ name, version }), ...resolution.artifact };
+    const child = reading.artifact;
     const edge = { ...between, version, sha256: child.sha256 };
-    const axes = survey.judge.exceeded(parent.held, child.held);
-    const [first] = axes;
+    const exceeded = survey.judge.exceeded(parent.held, child.held);
+    const [first] = exceeded;
     if (!first) {
       survey.edges.push({ ...edge, verdict: "granted", closes_cycle: false });
       yield child;
       continue;
     }
-    const said = axes.map(({ axis, entries, error }) => ({ key: axis.key, entries: [...entries], error }));
-    survey.edges.push({ ...edge, verdict: "refused", error: first.error, axes: said });
-    survey.changes.push(...changesOfRefusal(parent, child, axes));
+    const axes = exceeded.map(({ axis, entries, error }) => ({
+      key: axis.key,
+      entries: [...entries],
+      error,
+    }));
+    survey.edges.push({ ...edge, verdict: "refused", error: first.error, axes });
+    survey.changes.push(...changesOfRefusal(parent, child, exceeded));
   }
 }
 
-function formationOf({ running, edges, changes }: Survey, limits: Limits, platform: string): Formation {
-  const capsules = running.map(({ capsule, sha256, depth, names }) => ({
-    capsule,
-    sha256,
-    depth,
-    names: names.length,
-    cut: depth >= limits.maxDepth && names.length > 0,
-  }));
+function formationOf({ capsules, edges, changes }: Survey, limits: Limits, platform: string): Formation {
   const tree = treeOf(capsules, edges);
   markClosedCycles(tree);
   return {

@@ -1,7 +1,10 @@
-/** Formats a log line's `key=value` pairs: no request can forge one, make one too long, or get a token into one. */
+/**
+ * What a log line shows. A caller may put a token into any field, plain or encoded, and may try to forge a pair or to
+ * make one too long. So the log shows values that cannot be a token, and a hash or a length of everything else.
+ */
 
 import { printable } from "../printable.ts";
-import { holdsToken, tokenId } from "./token-id.ts";
+import type { Coordinates } from "../registry/artifact-name.ts";
 
 /** Fields of one line, in the order they are written. Undefined ones are left out. */
 export type LogFields = Readonly<Record<string, string | number | undefined>>;
@@ -67,4 +70,31 @@ function take(characters: readonly string[], bytes: number): string[] {
     taken.push(piece);
   }
   return taken;
+}
+
+/** Every token is longer than this. */
+const LONGEST_SHOWN_VERSION = 64;
+
+/** `local/worker-a@0.1.0`. A version that could be a token is shown as a hash. */
+export function loggedCapsule({ name, version }: Coordinates): string {
+  const isShown = version.length <= LONGEST_SHOWN_VERSION && !holdsToken(version);
+  return `${name}@${isShown ? version : hashed(version)}`;
+}
+
+/** The first 16 hex digits of the SHA-256 of a token's text. */
+export function tokenId(token: string): string {
+  return Bun.SHA256.hash(token, "hex").slice(0, 16);
+}
+
+const TOKEN_START = /ms[ac]1\./i;
+/** How often a text is decoded: it may have been encoded more than once. */
+const MAX_DECODINGS = 4;
+
+/** Whether the text may contain a token: in any case, plain or percent-encoded, wholly or in part. */
+function holdsToken(text: string): boolean {
+  let decoded = text;
+  for (let round = 0; decoded.includes("%") && round < MAX_DECODINGS; round++) {
+    decoded = decoded.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+  }
+  return TOKEN_START.test(decoded);
 }

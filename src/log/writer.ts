@@ -8,7 +8,7 @@
 
 import { closeSync, constants, fstatSync, openSync, write, writeSync } from "node:fs";
 import { isSystemError } from "../os-error.ts";
-import { sendAtOnce } from "../sys/socket.ts";
+import { sendAtOnce } from "../sys/descriptors.ts";
 
 /** The result of one attempt to write. */
 export type Attempt =

@@ -5,10 +5,10 @@
  * caller is told the first exceeded axis; the log may name them all.
  */
 
-import { CONTAINMENT_CLASSES } from "../registry/containment.ts";
+import { CONTAINMENT_CLASSES } from "../registry/manifest.ts";
+import { inSlices } from "../slices.ts";
 import type { Declared, Envelope } from "./envelope.ts";
-import { scopeCovers } from "./filesystem-scope.ts";
-import { type NetworkRules, parseNetworkRule } from "./network-rule.ts";
+import { type InstallPatterns, type NetworkRules, scopeCovers } from "./rules.ts";
 
 /** One axis on which a child exceeds its parent. */
 export interface Excess {
@@ -35,9 +35,9 @@ export interface Axis {
 const HELD = "a spawned capsule can never hold more capability than the capsule that spawned it";
 
 export const AXES: readonly Axis[] = [
-  network("capabilities.network.allow", (held) => held.networkAllow),
+  rules("capabilities.network.allow", (held) => held.networkAllow),
   flag("capabilities.network.unix_sockets", (held) => held.unixSockets),
-  network("capabilities.peer_fetch.allow", (held) => held.peerFetchAllow),
+  rules("capabilities.peer_fetch.allow", (held) => held.peerFetchAllow),
   names("capabilities.shell.allow", (held) => held.shellAllow),
   names("capabilities.spawn.allow", (held) => held.spawnAllow),
   names("capabilities.env.allow", (held) => held.envAllow),
@@ -50,8 +50,8 @@ export const AXES: readonly Axis[] = [
   },
   flag("capabilities.filesystem.workdir_exec", (held) => held.workdirExec),
   names("capabilities.state.store", (held) => held.stateStores),
-  patterns("capabilities.install.skill", (held) => held.installSkill),
-  patterns("capabilities.install.tool", (held) => held.installTool),
+  rules("capabilities.install.skill", (held) => held.installSkill),
+  rules("capabilities.install.tool", (held) => held.installTool),
   {
     key: "capabilities.containment",
     kind: "floor",
@@ -80,6 +80,31 @@ export function* excesses(parent: Envelope, child: Envelope): Generator<void, re
   return found;
 }
 
+/** By parent, then by child; dropped when either envelope is. A promise is a comparison still in progress. */
+const known = new WeakMap<Envelope, WeakMap<Envelope, readonly Excess[] | Promise<readonly Excess[]>>>();
+
+/**
+ * The same as `excesses`, in slices, and only once for each pair, because envelopes never change.
+ *
+ * @returns a promise only if the pair is new and takes longer than one slice to compare
+ */
+export function knownExcesses(
+  parent: Envelope,
+  child: Envelope,
+): readonly Excess[] | Promise<readonly Excess[]> {
+  let ofParent = known.get(parent);
+  if (!ofParent) {
+    ofParent = new WeakMap();
+    known.set(parent, ofParent);
+  }
+  const before = ofParent.get(child);
+  if (before) return before;
+  const found = inSlices(excesses(parent, child));
+  ofParent.set(child, found);
+  if (found instanceof Promise) void found.then((settled) => ofParent.set(child, settled));
+  return found;
+}
+
 /** The refusal message for one declaration that the parent does not cover. */
 export function refusal({ key, says }: Axis, entry: string, parent: Envelope): string {
   const said =
@@ -87,33 +112,24 @@ export function refusal({ key, says }: Axis, entry: string, parent: Envelope): s
   return `${key}: ${said}`;
 }
 
-function network(key: string, of: (held: Envelope) => Declared<NetworkRules>): Axis {
-  return {
-    key,
-    kind: "list",
-    declares: (held) => of(held).entries,
-    covers(parent, entry) {
-      const rule = parseNetworkRule(entry);
-      return rule !== undefined && of(parent).index.covers(rule);
-    },
-  };
-}
-
 function names(key: string, of: (held: Envelope) => Declared<ReadonlySet<string>>): Axis {
-  return {
-    key,
-    kind: "list",
-    declares: (held) => of(held).entries,
-    covers: (parent, entry) => of(parent).index.has(entry),
-  };
+  return list(key, of, (index, entry) => index.has(entry));
 }
 
-function patterns(key: string, of: (held: Envelope) => Declared<{ covers(pattern: string): boolean }>): Axis {
+function rules(key: string, of: (held: Envelope) => Declared<NetworkRules | InstallPatterns>): Axis {
+  return list(key, of, (index, entry) => index.covers(entry));
+}
+
+function list<Index>(
+  key: string,
+  of: (held: Envelope) => Declared<Index>,
+  covers: (index: Index, entry: string) => boolean,
+): Axis {
   return {
     key,
     kind: "list",
     declares: (held) => of(held).entries,
-    covers: (parent, entry) => of(parent).index.covers(entry),
+    covers: (parent, entry) => covers(of(parent).index, entry),
   };
 }
 

@@ -33,14 +33,6 @@ export type Bound = "depth" | "machine-ceiling" | "concurrency";
 /** The first bound that has been reached, or `undefined` if one more child fits. */
 export function boundReached(limits: Limits, standing: Standing): Bound | undefined {
   if (standing.depthRemaining <= 0) return "depth";
-  return slotBoundReached(limits, standing);
-}
-
-/** The two bounds that other requests can change: checked again in the step that takes the slot. */
-export function slotBoundReached(
-  limits: Limits,
-  standing: Pick<Standing, "liveCapsules" | "liveChildren">,
-): Exclude<Bound, "depth"> | undefined {
   if (standing.liveCapsules >= limits.maxLiveCapsules) return "machine-ceiling";
   if (standing.liveChildren >= limits.maxConcurrent) return "concurrency";
   return undefined;

@@ -1,9 +1,7 @@
 /** What a capsule holds: its manifest in the form that the axes compare. */
 
-import type { Containment } from "../registry/containment.ts";
-import type { Manifest } from "../registry/manifest.ts";
-import { InstallPatterns } from "./install-pattern.ts";
-import { NetworkRules } from "./network-rule.ts";
+import type { Containment, Manifest } from "../registry/manifest.ts";
+import { InstallPatterns, NetworkRules } from "./rules.ts";
 
 /** A manifest's entries, in its order and each once, and an index of what a parent with these entries covers. */
 export interface Declared<Index> {

@@ -1,12 +1,41 @@
-/** Reads a `.mur.zip` on disk: the hash of its bytes, and the manifest in those same bytes. */
+/**
+ * Reads the two files of an artifact: from its `.sha256` the hash that its bytes must have, from its `.mur.zip` the hash that
+ * they have, and the manifest in those same bytes.
+ */
 
-import { fstatSync } from "node:fs";
+import { fstatSync, readSync } from "node:fs";
 import { describeOsError } from "../os-error.ts";
 import type { Sha256 } from "./artifact-name.ts";
-import { FileChanged, HashedFile } from "./hashed-file.ts";
 import type { SpareDescriptors } from "./spare-descriptors.ts";
 import { readArchivedManifest } from "./zip/archive.ts";
-import { ArchiveFault } from "./zip/archive-fault.ts";
+import { ArchiveFault, FileChanged, HashedFile } from "./zip/hashed-file.ts";
+
+const MAX_SIDECAR_BYTES = 4096;
+const HEX_SHA256 = /^[0-9a-f]{64}$/;
+
+/** `fault` names the path. `lasting`: it stays true until the file changes, so it is not a failure of the host. */
+export type Sidecar =
+  | { readonly ok: true; readonly sha256: Sha256 }
+  | { readonly ok: false; readonly fault: string; readonly lasting: boolean };
+
+export function readSidecar(path: string, descriptors: SpareDescriptors): Sidecar {
+  const refused = (why: string): Sidecar => ({ ok: false, fault: `${path}: ${why}`, lasting: true });
+  let descriptor: number | undefined;
+  try {
+    descriptor = descriptors.open(path);
+    if (!fstatSync(descriptor).isFile()) return refused("not a regular file");
+    const bytes = Buffer.alloc(MAX_SIDECAR_BYTES + 1);
+    const length = readSync(descriptor, bytes);
+    if (length > MAX_SIDECAR_BYTES) return refused(`larger than ${MAX_SIDECAR_BYTES} bytes`);
+    const text = bytes.toString("latin1", 0, length).trim();
+    if (!HEX_SHA256.test(text)) return refused("must hold one lowercase hex SHA-256");
+    return { ok: true, sha256: text as Sha256 };
+  } catch (error) {
+    return { ok: false, fault: `${path}: ${describeOsError(error)}`, lasting: false };
+  } finally {
+    if (descriptor !== undefined) descriptors.close(descriptor);
+  }
+}
 
 export const MAX_ARTIFACT_BYTES = 512 * 1024 * 1024;
 

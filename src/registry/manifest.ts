@@ -5,10 +5,12 @@
  */
 
 import { atOnce, inSlices } from "../slices.ts";
-import { CONTAINMENT_CLASSES, type Containment } from "./containment.ts";
-import { isOverlong, isTrimmedOtherwise, MAX_ENTRY_BYTES, ownText } from "./manifest-text.ts";
+import { Block, ENTRIES_A_STEP } from "./block.ts";
 import { readYamlTreeInSteps } from "./yaml/read-tree.ts";
-import type { YamlMap, YamlTree } from "./yaml/tree.ts";
+
+/** Containment classes, weakest first. */
+export const CONTAINMENT_CLASSES = ["advisory", "scoped", "sealed"] as const;
+export type Containment = (typeof CONTAINMENT_CLASSES)[number];
 
 /** The declarations of one manifest, as written; lists are in the manifest's order. */
 export interface Manifest {
@@ -32,9 +34,6 @@ export interface Manifest {
 
 /** The longest manifest that is read, in bytes. */
 export const MAX_MANIFEST_BYTES = 256 * 1024;
-
-/** Entries decoded between two pauses. */
-const ENTRIES_A_STEP = 256;
 
 /** A manifest, or one sentence that names the key or the line at fault and quotes nothing. */
 export type ManifestReading<Read = Manifest> =
@@ -134,110 +133,4 @@ function containmentOf(capabilities: Block): Containment {
     throw new Error(`${capabilities.path("containment")}: must be one of ${CONTAINMENT_CLASSES.join(", ")}`);
   }
   return known ?? "advisory";
-}
-
-const NULLS = new Set(["", "~", "null", "Null", "NULL"]);
-const BOOLEANS = new Map([
-  ...["true", "True", "TRUE"].map((text) => [text, true] as const),
-  ...["false", "False", "FALSE"].map((text) => [text, false] as const),
-]);
-
-/**
- * One mapping of the manifest, and its path. Each method reads a key as one type; a value of another type is an error
- * that names the key.
- */
-export class Block {
-  constructor(
-    readonly where: string,
-    readonly tree: YamlMap,
-  ) {}
-
-  path(key: string): string {
-    return this.where === "" ? key : `${this.where}.${key}`;
-  }
-
-  /** Whether the key has a value: `state: {}` is, `state:` and `state: null` are not. */
-  declares(key: string): boolean {
-    return !isAbsent(this.tree.entries.get(key));
-  }
-
-  /** The mapping under `key`; an empty one if the key is absent. */
-  block(key: string): Block {
-    const value = this.tree.entries.get(key);
-    if (value === undefined || isAbsent(value)) return new Block(this.path(key), NO_ENTRIES);
-    if (value.kind !== "map") throw new Error(`${this.path(key)}: must be a mapping`);
-    return new Block(this.path(key), value);
-  }
-
-  /** The list of mappings under `key`, one after the other. */
-  *blocks(key: string): Generator<Block, void> {
-    for (const [index, item] of this.#list(key).entries()) {
-      const where = `${this.path(key)}[${index}]`;
-      if (item.kind !== "map") throw new Error(`${where}: must be a mapping`);
-      yield new Block(where, item);
-    }
-  }
-
-  /** The list of texts under `key`, as written, each at most `MAX_ENTRY_BYTES` long. */
-  texts(key: string): string[] {
-    return atOnce(this.textsInSteps(key));
-  }
-
-  /** The same, with a pause after every few entries. */
-  *textsInSteps(key: string): Generator<void, string[]> {
-    const texts: string[] = [];
-    for (const item of this.#list(key)) {
-      if (texts.length % ENTRIES_A_STEP === ENTRIES_A_STEP - 1) yield;
-      if (item.kind !== "text") throw new Error(`${this.path(key)}: every entry must be a text`);
-      if (isOverlong(item.text)) {
-        throw new Error(`${this.path(key)}: no entry may be longer than ${MAX_ENTRY_BYTES} bytes`);
-      }
-      texts.push(ownText(item.text));
-    }
-    return texts;
-  }
-
-  /** A text that must be present and not blank. */
-  requiredText(key: string): string {
-    const value = this.tree.entries.get(key);
-    if (value === undefined) throw new Error(`${this.path(key)}: is required`);
-    if (value.kind !== "text") throw new Error(`${this.path(key)}: must be a text`);
-    if (value.text.trim() === "") throw new Error(`${this.path(key)}: must not be blank`);
-    return ownText(value.text);
-  }
-
-  /** An optional text, trimmed; a blank one counts as absent. */
-  trimmedText(key: string): string | undefined {
-    const value = this.tree.entries.get(key);
-    if (value === undefined || isAbsent(value)) return undefined;
-    if (value.kind !== "text") throw new Error(`${this.path(key)}: must be a text`);
-    const text = value.text.trim();
-    if (isTrimmedOtherwise(value.text, text)) {
-      throw new Error(`${this.path(key)}: must not begin or end with U+FEFF or U+0085`);
-    }
-    return ownText(text) || undefined;
-  }
-
-  /** `true` or `false`, unquoted; `false` if the key is absent. */
-  boolean(key: string): boolean {
-    const value = this.tree.entries.get(key);
-    if (value === undefined) return false;
-    const meant = value.kind === "text" && value.plain ? BOOLEANS.get(value.text) : undefined;
-    if (meant === undefined) throw new Error(`${this.path(key)}: must be true or false`);
-    return meant;
-  }
-
-  /** A list is empty if nothing is written after its key. `null` is a value, and not a list. */
-  #list(key: string): readonly YamlTree[] {
-    const value = this.tree.entries.get(key);
-    if (value === undefined || (value.kind === "text" && value.plain && value.text === "")) return [];
-    if (value.kind !== "list") throw new Error(`${this.path(key)}: must be a list`);
-    return value.items;
-  }
-}
-
-const NO_ENTRIES: YamlMap = { kind: "map", entries: new Map() };
-
-function isAbsent(value: YamlTree | undefined): boolean {
-  return value === undefined || (value.kind === "text" && value.plain && NULLS.has(value.text));
 }

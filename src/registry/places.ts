@@ -1,9 +1,18 @@
-/** Finds an artifact in the registry's directory: the pair of files for its coordinates. */
+/** Where an artifact is: the pair of files for its coordinates in the registry's directory, and whether they have changed. */
 
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { describeOsError, isSystemError } from "../os-error.ts";
 import { bareName, type Coordinates } from "./artifact-name.ts";
-import { type Sighting, sight } from "./file-stamp.ts";
+
+/** The platforms that artifacts are published for, as in the names of their files. */
+export const PLATFORMS = ["linux-x86_64", "linux-aarch64", "darwin-x86_64", "darwin-aarch64"] as const;
+
+const ARCHITECTURES: Partial<Record<NodeJS.Architecture, string>> = { x64: "x86_64", arm64: "aarch64" };
+
+export function platformName(platform: NodeJS.Platform = process.platform, arch = process.arch): string {
+  return `${platform}-${ARCHITECTURES[arch] ?? arch}`;
+}
 
 /** The files for a coordinate, and every path that was checked to find them. */
 export interface Place {
@@ -48,4 +57,79 @@ export function locate(
   }
   const missing = seen.at(-1)?.path ?? base;
   return { ok: false, fault: `not found: ${missing}: No such file or directory (os error 2)` };
+}
+
+/** A path, and the stamp of the file there; no stamp if there is none. */
+export interface Sighting {
+  readonly path: string;
+  readonly stamp: Stamp | undefined;
+}
+
+/**
+ * What the file system says about a path, with times in nanoseconds. Two equal stamps mean that the file was not replaced and
+ * not written to in between.
+ */
+export interface Stamp {
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+  /** When it last changed in any way, in unix nanoseconds. Every write moves it, and nobody can set it. */
+  readonly ctimeNs: bigint;
+}
+
+/** A file that changed less than this ago could change again and keep the same time stamp. */
+const SETTLED_AFTER_MS = 20;
+/** The same on file systems that count in steps of one or two seconds. */
+const SETTLED_AFTER_COARSE_MS = 2000 + SETTLED_AFTER_MS;
+/** A change further in the future than this means that the clock was set back: the next change gets another time. */
+const CLOCK_SET_BACK_MS = 1000;
+
+/**
+ * Looks at a path. Follows links.
+ *
+ * @throws the file system's error, unless nothing is there
+ */
+export function sight(path: string): Sighting {
+  return { path, stamp: statSync(path, { bigint: true, throwIfNoEntry: false }) };
+}
+
+/** Whether every path still has the stamp that was seen. */
+export function isUnchanged(seen: readonly Sighting[]): boolean {
+  return seen.every(isLike);
+}
+
+function isLike({ path, stamp }: Sighting): boolean {
+  let now: Stamp | undefined;
+  try {
+    now = sight(path).stamp;
+  } catch {
+    return false;
+  }
+  if (!now || !stamp) return now === stamp;
+  return (
+    now.ctimeNs === stamp.ctimeNs &&
+    now.mtimeNs === stamp.mtimeNs &&
+    now.size === stamp.size &&
+    now.ino === stamp.ino &&
+    now.dev === stamp.dev
+  );
+}
+
+/**
+ * Whether all these changes are old enough that another change would get another time.
+ *
+ * @param seenAt unix milliseconds, read before they were looked at
+ */
+export function isSettled(seen: readonly Sighting[], seenAt: number): boolean {
+  return seen.every(({ stamp }) => {
+    if (!stamp) return true;
+    const age = seenAt - Number(stamp.ctimeNs) / 1e6;
+    return age > (isCoarse(stamp) ? SETTLED_AFTER_COARSE_MS : SETTLED_AFTER_MS) || age < -CLOCK_SET_BACK_MS;
+  });
+}
+
+/** Whether its times look like those of a file system that keeps no fractions of a second. */
+function isCoarse({ ctimeNs, mtimeNs }: Stamp): boolean {
+  return ctimeNs % 1_000_000_000n === 0n && mtimeNs % 1_000_000_000n === 0n;
 }

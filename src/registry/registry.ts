@@ -6,17 +6,18 @@
  */
 
 import { inSlices } from "../slices.ts";
-import { readArtifactFile } from "./artifact-file.ts";
+import { readArtifactFile, readSidecar } from "./artifact-file.ts";
 import type { Coordinates, Sha256 } from "./artifact-name.ts";
-import { isSettled, isUnchanged, type Sighting } from "./file-stamp.ts";
-import { ASKERS, type Asker, LANES, Lane } from "./lanes.ts";
+import { ASKERS, type Asker, type Entry, LANES, Lane, Memory, OnceATurn } from "./lanes.ts";
 import type { Manifest, ManifestReading } from "./manifest.ts";
-import { type Entry, Memory } from "./memory.ts";
-import { OnceATurn } from "./once-a-turn.ts";
-import { locate, type Place, type RegistryDirectory } from "./places.ts";
-import { platformName } from "./platform.ts";
-import { Shared } from "./shared.ts";
-import { readSidecar } from "./sidecar.ts";
+import {
+  isSettled,
+  isUnchanged,
+  locate,
+  type Place,
+  platformName,
+  type RegistryDirectory,
+} from "./places.ts";
 import { SpareDescriptors } from "./spare-descriptors.ts";
 
 /** A resolved artifact. `held` is what `lower` made of its manifest, once per reading. */
@@ -48,9 +49,10 @@ export interface RegistryOptions<Held, Read = Manifest> {
 /** How often a file is read if it keeps changing, before the request fails. */
 const READ_ATTEMPTS = 3;
 
-/** The result of one reading. It is valid until its files change, unless the host failed. */
-interface Verdict<Held> {
+/** The result of one reading. */
+interface Reading<Held> {
   readonly resolution: Resolution<Held>;
+  /** Whether it is valid until its files change. That the host failed is not. */
   readonly lasting: boolean;
   /** Size of the manifest that it was made from, if anything of that is kept. */
   readonly bytes?: number;
@@ -62,8 +64,8 @@ export class Registry<Held, Read = Manifest> {
   readonly #directory: RegistryDirectory;
   readonly #looks = perAsker(() => new OnceATurn<Resolution<Held>>());
   readonly #lanes = perAsker((asker) => new Lane(LANES[asker]));
-  readonly #shared = new Shared<Held>();
   readonly #memories: Readonly<Record<Asker, Memory<Resolution<Held>>>>;
+  readonly #shared = new Shared<Held>();
 
   constructor(options: RegistryOptions<Held, Read>) {
     this.#options = options;
@@ -133,13 +135,13 @@ export class Registry<Held, Read = Manifest> {
     coordinates: Coordinates,
     key: string,
     first: Place,
-  ): Promise<Verdict<Held> & { readonly seen: readonly Sighting[] }> {
+  ): Promise<Reading<Held> & Pick<Place, "seen">> {
     let place = first;
     for (let attempt = 1; ; attempt++) {
-      const verdict = await this.#readOnce(key, place);
+      const reading = await this.#readOnce(key, place);
       const { seen, seenAt, zip } = place;
       if (isUnchanged(seen)) {
-        return { ...verdict, lasting: verdict.lasting && isSettled(seen, seenAt), seen };
+        return { ...reading, lasting: reading.lasting && isSettled(seen, seenAt), seen };
       }
       const again = locate(coordinates, this.#directory);
       const fault = again.ok ? `${zip}: changed while it was being read` : again.fault;
@@ -150,36 +152,31 @@ export class Registry<Held, Read = Manifest> {
     }
   }
 
-  async #readOnce(key: string, { zip, sidecar }: Place): Promise<Verdict<Held>> {
+  async #readOnce(key: string, { zip, sidecar }: Place): Promise<Reading<Held>> {
     const promised = readSidecar(sidecar, this.#descriptors);
     if (!promised.ok) return { resolution: registryFault(key, promised.fault), lasting: promised.lasting };
-    const reading = await inSlices(readArtifactFile(zip, this.#descriptors));
-    if (reading.kind === "failed" || reading.kind === "unreadable") {
-      return { resolution: registryFault(key, reading.fault), lasting: reading.kind === "unreadable" };
+    const file = await inSlices(readArtifactFile(zip, this.#descriptors));
+    if (file.kind === "failed" || file.kind === "unreadable") {
+      return { resolution: registryFault(key, file.fault), lasting: file.kind === "unreadable" };
     }
-    if (reading.sha256 !== promised.sha256) {
-      const hashes = `(named ${promised.sha256}, found ${reading.sha256})`;
+    if (file.sha256 !== promised.sha256) {
+      const hashes = `(named ${promised.sha256}, found ${file.sha256})`;
       const fault = `${sidecar} names another hash than that of ${zip} ${hashes}`;
       return { resolution: registryFault(key, fault), lasting: true };
     }
-    if (reading.kind === "not-an-archive") {
-      const message = `manifest extraction failed: '${key}': ${reading.fault}`;
+    if (file.kind === "not-an-archive") {
+      const message = `manifest extraction failed: '${key}': ${file.fault}`;
       return { resolution: { ok: false, message }, lasting: true };
     }
-    const manifest = await this.#manifest(reading.manifestText);
+    const source = decodeUtf8(file.manifestText);
+    const manifest = source === undefined ? NOT_UTF8 : await this.#options.readManifest(source);
     if (!manifest.ok) {
       const message = `manifest parse error: '${key}': ${manifest.fault}`;
       return { resolution: { ok: false, message }, lasting: true };
     }
-    const held = this.#shared.of(reading.sha256, await this.#options.lower(manifest.manifest));
-    const artifact = { sha256: reading.sha256, held };
-    return { resolution: { ok: true, artifact }, lasting: true, bytes: reading.manifestText.length };
-  }
-
-  #manifest(bytes: Uint8Array): ManifestReading<Read> | Promise<ManifestReading<Read>> {
-    const source = decodeUtf8(bytes);
-    if (source === undefined) return { ok: false, fault: "the text is not valid UTF-8" };
-    return this.#options.readManifest(source);
+    const held = this.#shared.of(file.sha256, await this.#options.lower(manifest.manifest));
+    const artifact = { sha256: file.sha256, held };
+    return { resolution: { ok: true, artifact }, lasting: true, bytes: file.manifestText.length };
   }
 }
 
@@ -203,4 +200,32 @@ function decodeUtf8(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+const NOT_UTF8 = { ok: false, fault: "the text is not valid UTF-8" } as const;
+
+/**
+ * What was made of artifacts, by the hash of their bytes, as long as anybody holds it. A session holds on to what it was
+ * granted, whatever is forgotten here: a thousand sessions of one artifact must not hold it a thousand times.
+ */
+class Shared<Held> {
+  readonly #held = new Map<Sha256, WeakRef<Held & object>>();
+  readonly #forgotten = new FinalizationRegistry<Sha256>((sha256) => {
+    // It may have been made again since.
+    if (this.#held.get(sha256)?.deref() === undefined) this.#held.delete(sha256);
+  });
+
+  /** What is held already of these bytes, else `made`, from now on. */
+  of(sha256: Sha256, made: Held): Held {
+    if (!isObject(made)) return made;
+    const held = this.#held.get(sha256)?.deref();
+    if (held) return held;
+    this.#held.set(sha256, new WeakRef(made));
+    this.#forgotten.register(made, sha256);
+    return made;
+  }
+}
+
+function isObject<T>(value: T): value is T & object {
+  return typeof value === "object" && value !== null;
 }

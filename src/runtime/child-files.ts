@@ -2,9 +2,9 @@
 
 import { join } from "node:path";
 import { fault, ok, type Result } from "../result.ts";
-import { describeError } from "../sys/errors.ts";
+import { describeError } from "../sys/library.ts";
+import { chunksOf, openRegularFile, type Unopened } from "./tree/files.ts";
 import type { HeldDirectory } from "./tree/held.ts";
-import { chunksOf, openRegularFile, type Unopened } from "./tree/regular-file.ts";
 
 /** The most that is read of a file that a child left: an answer of the largest size that is kept. */
 export const CHILD_FILE_BYTES = 64 * 1024 * 1024;

@@ -16,10 +16,10 @@ import {
   StatusAnswer,
 } from "../api/schemas.ts";
 import { printable } from "../printable.ts";
-import type { RoostUrl } from "./addresses.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { exchange } from "./http.ts";
 import { parseSecret, type Secret } from "./secret.ts";
+import type { RoostUrl } from "./wire.ts";
 
 /** How the daemon answered a request. */
 export type RoostAnswer<T> =

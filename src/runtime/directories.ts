@@ -12,14 +12,17 @@ import { describeOsError } from "../os-error.ts";
 import { fault, ok, type Result } from "../result.ts";
 import { inSlices } from "../slices.ts";
 import { close } from "../sys/descriptors.ts";
-import { removeDirectoryAt } from "../sys/entries.ts";
-import { describeError } from "../sys/errors.ts";
-import { encodeName } from "../sys/names.ts";
-import { openDirectoryAt, openDirectoryPath } from "../sys/opening.ts";
-import { directorySuffix, type IdSource } from "./identifiers.ts";
-import { type HeldDirectory, holdDirectory } from "./tree/held.ts";
-import { openDescendant, ownDirectories, ownDirectory } from "./tree/own.ts";
+import { encodeName, openDirectoryAt, openDirectoryPath, removeDirectoryAt } from "../sys/entries.ts";
+import { describeError } from "../sys/library.ts";
+import {
+  type HeldDirectory,
+  holdDirectory,
+  openDescendant,
+  ownDirectories,
+  ownDirectory,
+} from "./tree/held.ts";
 import { removeTree } from "./tree/remove.ts";
+import { directorySuffix, type IdSource } from "./wire.ts";
 
 const MURMUR = ".murmur";
 

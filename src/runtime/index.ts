@@ -13,7 +13,6 @@ export {
   parseArtifactVersion,
 } from "../registry/artifact-name.ts";
 export type { Result } from "../result.ts";
-export { type DoorUrl, parseDoorUrl, parseRoostUrl, type RoostUrl } from "./addresses.ts";
 export {
   CHILD_FILE_BYTES,
   type Reading,
@@ -33,10 +32,13 @@ export { parseRunArguments, type RunArguments } from "./contract/arguments.ts";
 export {
   commandEnvironment,
   delegationTimeoutSecs,
+  describeRefusal,
   type Environment,
-  type FormationId,
+  type SpawnerHandle,
+  type StartRefusal,
 } from "./contract/environment.ts";
-export type { SpawnerHandle } from "./contract/spawner-handle.ts";
+export type { FormationId } from "./contract/formation.ts";
+export { type HeldLifeline, holdLifeline } from "./contract/lifeline.ts";
 export { type CapsuleStep, runCapsuleStep, type StepOutcome } from "./delegation/capsule-step.ts";
 export type { TaskEnd } from "./delegation/child-door.ts";
 export type { DelegateTask, DelegateTaskResult, ToolDefinition } from "./delegation/delegate-task.ts";
@@ -69,9 +71,7 @@ export {
 export { fenceUntrusted } from "./delegation/untrusted.ts";
 export type { SessionDirectories } from "./directories.ts";
 export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";
-export { type Id, type IdPrefix, newId } from "./identifiers.ts";
-export { type Endable, endAll } from "./launch/ending.ts";
-export { describeExit, type ExitStatus } from "./launch/exit-status.ts";
+export { describeExit, type Endable, type ExitStatus, endAll } from "./launch/held-process.ts";
 export { launch } from "./launch/launch.ts";
 export type {
   LaunchedChild,
@@ -80,11 +80,10 @@ export type {
   LaunchOutcome,
   LaunchRequest,
 } from "./launch/outcome.ts";
-export { type HeldLifeline, holdLifeline } from "./lifeline/child.ts";
-export { type EndedBy, type Ending, endWithSpawner, type Followed } from "./lifeline/follow.ts";
 export type { RuntimeManifest } from "./manifest.ts";
 export type { Output } from "./output.ts";
 export { Secret } from "./secret.ts";
+export { type EndedBy, type Ending, endWithSpawner, type Followed } from "./session/follow.ts";
 export type { Registration } from "./session/registration.ts";
 export {
   announceReady,
@@ -96,7 +95,15 @@ export {
   type Session,
   type SessionOptions,
 } from "./session/session.ts";
-export type { WorkdirSnapshot } from "./snapshot/account.ts";
-export type { SnapshotProgress } from "./snapshot/thread.ts";
-export { describeRefusal, type StartRefusal } from "./start-refusal.ts";
+export type { SnapshotProgress, WorkdirSnapshot } from "./snapshot/account.ts";
+
 export type { HeldDirectory } from "./tree/held.ts";
+export {
+  type DoorUrl,
+  type Id,
+  type IdPrefix,
+  newId,
+  parseDoorUrl,
+  parseRoostUrl,
+  type RoostUrl,
+} from "./wire.ts";

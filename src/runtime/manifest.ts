@@ -10,7 +10,8 @@ import {
   parseArtifactName,
   type Sha256,
 } from "../registry/artifact-name.ts";
-import { type Block, decodeManifest } from "../registry/manifest.ts";
+import type { Block } from "../registry/block.ts";
+import { decodeManifest } from "../registry/manifest.ts";
 import { Registry } from "../registry/registry.ts";
 import { fault, ok, type Result } from "../result.ts";
 

@@ -1,9 +1,15 @@
 /**
- * Where a runtime writes: its own standard streams, or a test's replacement for them. No write ever blocks the process,
- * not even to a terminal that nobody reads or to a full pipe.
+ * Where a runtime writes: its own standard streams, or a test's replacement for them, and lines for its operator. No
+ * write ever blocks the process, not even to a terminal that nobody reads or to a full pipe.
  */
 
 import { type Attempt, type Outlet, openOutlet } from "../log/writer.ts";
+import { printable } from "../printable.ts";
+import { close } from "../sys/descriptors.ts";
+import type { HeldLifeline } from "./contract/lifeline.ts";
+import { redactSaid } from "./redaction.ts";
+import { appendLine } from "./tree/files.ts";
+import { ensureDirectoryAt, type HeldDirectory } from "./tree/held.ts";
 
 export interface Output {
   /**
@@ -14,15 +20,12 @@ export interface Output {
   readonly stderr: (bytes: Uint8Array) => Promise<void>;
 }
 
-const STDOUT = 1;
-const STDERR = 2;
-
 /** One for each stream of this process, so that output from several writers stays in order. */
 const streams = new Map<number, Stream>();
 
 /** The streams of this process. It is no failure if a reader goes away: the rest is thrown away. */
 export function processOutput(): Output {
-  return { stdout: writerOf(STDOUT), stderr: writerOf(STDERR) };
+  return { stdout: writerOf(1), stderr: writerOf(2) };
 }
 
 function writerOf(fd: number): (bytes: Uint8Array) => Promise<void> {
@@ -103,4 +106,38 @@ class Stream {
     }
     return true;
   }
+}
+
+/** Writes one line, with the daemon's tokens taken out and invisible characters escaped. Never throws or waits. */
+export type Diagnose = (line: string) => void;
+
+/** The embedding program's function may fail. We ignore that, because there is nowhere else to report it. */
+function say({ stderr }: Output, bytes: Uint8Array): void {
+  try {
+    stderr(bytes).catch(() => {});
+  } catch {}
+}
+
+/**
+ * A delegated child's standard error is a pipe to its parent. Once the parent is gone, lines go to
+ * `logs/bootstrap.log` in the child's records directory (API page, "A child ends with its parent").
+ */
+export function createDiagnostics(
+  output: Output,
+  records: Pick<HeldDirectory, "descriptor">,
+  lifeline: Pick<HeldLifeline, "ended"> | undefined,
+): Diagnose {
+  let read = true;
+  void lifeline?.ended.then(() => {
+    read = false;
+  });
+  return (line) => {
+    const bytes = Buffer.from(`${printable(redactSaid(line.replaceAll("\n", " "), []))}\n`);
+    if (read) return say(output, bytes);
+    // If the log cannot be written either, there is nowhere left to report it.
+    const logs = ensureDirectoryAt(records.descriptor, "logs");
+    if (!logs.ok) return;
+    appendLine(logs.value, "bootstrap.log", bytes);
+    close(logs.value);
+  };
 }

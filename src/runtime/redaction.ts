@@ -7,8 +7,7 @@
  * (`redactSaid`).
  */
 
-import { REDACTED, type Secret } from "./secret.ts";
-import { begunAtEnd, occurrencesOf } from "./secret-search.ts";
+import { begunAtEnd, occurrencesOf, REDACTED, type Secret } from "./secret.ts";
 
 /** A range of a text. */
 interface Span {

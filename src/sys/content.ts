@@ -1,10 +1,19 @@
-/** The bytes of an open file. */
+/** An open file: its bytes, its permissions and its time. */
 
 import { ok } from "../result.ts";
 import type { Descriptor } from "./descriptors.ts";
-import { done, number, type Posix, uninterrupted } from "./errors.ts";
-import { callsOf, LONG, linuxCallsOf, SIZE } from "./library.ts";
-import { MACOS } from "./platform.ts";
+import {
+  callsOf,
+  done,
+  fixedMemory,
+  LONG,
+  linuxCallsOf,
+  MACOS,
+  number,
+  type Posix,
+  SIZE,
+  uninterrupted,
+} from "./library.ts";
 
 const libc = callsOf({
   read: { args: ["i32", "ptr", SIZE], returns: LONG },
@@ -12,13 +21,14 @@ const libc = callsOf({
   lseek: { args: ["i32", LONG, "i32"], returns: LONG },
   ftruncate: { args: ["i32", LONG], returns: "i32" },
 });
+const attributes = callsOf({
+  fchmod: { args: ["i32", "u32"], returns: "i32" },
+  futimens: { args: ["i32", "ptr"], returns: "i32" },
+});
 const linux = linuxCallsOf({
   copy_file_range: { args: ["i32", "ptr", "i32", "ptr", SIZE, "u32"], returns: LONG },
   ioctl: { args: ["i32", SIZE, "i32"], returns: "i32" },
 });
-
-/** `_IOW(0x94, 9, int)`. */
-const FICLONE = 0x4004_9409;
 
 /** Reads into `buffer`. Returns the number of bytes read, 0 at the end of the file. */
 export function read(descriptor: Descriptor, buffer: Uint8Array): Posix<number> {
@@ -32,7 +42,16 @@ export function write(descriptor: Descriptor, buffer: Uint8Array): Posix<number>
   return uninterrupted(() => libc()?.write(descriptor, buffer, buffer.length));
 }
 
-export function setLength(descriptor: Descriptor, length: number): Posix<void> {
+export function writeAll(descriptor: Descriptor, bytes: Uint8Array): Posix<undefined> {
+  for (let rest = bytes; rest.length > 0; ) {
+    const count = write(descriptor, rest);
+    if (!count.ok) return count;
+    rest = rest.subarray(count.value);
+  }
+  return ok(undefined);
+}
+
+export function setLength(descriptor: Descriptor, length: number): Posix<undefined> {
   return done(libc()?.ftruncate(descriptor, length));
 }
 
@@ -55,7 +74,32 @@ export function copyRange(from: Descriptor, to: Descriptor, length: number): Pos
   return uninterrupted(() => linux()?.copy_file_range(from, null, to, null, length, 0));
 }
 
+/** `_IOW(0x94, 9, int)`. */
+const FICLONE = 0x4004_9409;
+
 /** Makes `to` hold what `from` holds, by sharing its storage (`FICLONE`). Linux, on few file systems; else an errno. */
-export function cloneContent(from: Descriptor, to: Descriptor): Posix<void> {
+export function cloneContent(from: Descriptor, to: Descriptor): Posix<undefined> {
   return done(linux()?.ioctl(to, FICLONE, from));
+}
+
+export function setMode(descriptor: Descriptor, mode: number): Posix<undefined> {
+  return done(attributes()?.fchmod(descriptor, mode));
+}
+
+/** Unix time: whole seconds, which may be negative, and the nanoseconds after them. */
+export interface Timestamp {
+  readonly seconds: number;
+  readonly nanoseconds: number;
+}
+
+/** Two of `struct timespec`: the last access, then the last modification. */
+const times = fixedMemory(32);
+const UTIME_OMIT = MACOS ? -2 : 0x3fff_fffe;
+
+/** Sets the time of the last modification. Leaves the time of the last access as it is. */
+export function setModified(descriptor: Descriptor, { seconds, nanoseconds }: Timestamp): Posix<undefined> {
+  times.view.setBigInt64(8, BigInt(UTIME_OMIT), true);
+  times.view.setBigInt64(16, BigInt(seconds), true);
+  times.view.setBigInt64(24, BigInt(nanoseconds), true);
+  return done(attributes()?.futimens(descriptor, times.at));
 }

@@ -1,21 +1,37 @@
 /**
- * The C library of this platform, opened only here, for the few system calls that Bun does not offer.
+ * The C library of this platform, opened only here, for the few system calls that Bun does not offer. And what a call
+ * came to: a value, or the name of its error.
  *
- * A host may forbid what calling it needs: memory that is written and then run. So a file that declares calls gets all
- * of them or `undefined`, and nothing here throws. `libraryFault` says what is missing, in the system's words.
+ * A host may forbid what calling it needs: memory that is written and then run. So those who declare calls get all of
+ * them or `undefined`, and nothing here throws. `libraryFault` says what is missing, in the system's words.
  *
- * Each subject declares its own calls in a file beside this one. They are bound when first used.
+ * Calls are declared beside what uses them, those together that are needed together. They are bound when first used.
  *
  * Some calls take a variable number of arguments: `openat`, `ioctl`, `fcntl`, `syscall`. On Linux a further argument is
  * passed like a fixed one. On Apple's 64-bit ARM it is not, so nothing depends on one there.
  */
 
-import { dlopen, type FFIFunction, FFIType, type Pointer, read, toArrayBuffer } from "bun:ffi";
+import { dlopen, type FFIFunction, FFIType, type Pointer, ptr, read, toArrayBuffer } from "bun:ffi";
+import { constants } from "node:os";
+import { describeErrno, isSystemError } from "../os-error.ts";
 import { fault, ok, type Result } from "../result.ts";
-import { ARM64, LINUX, MACOS } from "./platform.ts";
+
+/** The platforms whose numbers and structures this folder knows: Linux and macOS, on x64 and arm64. */
+export const LINUX = process.platform === "linux";
+export const MACOS = process.platform === "darwin";
+export const ARM64 = process.arch === "arm64";
 
 /** Linux: glibc 2.29 or later. */
-export const LIBRARY = MACOS ? "/usr/lib/libSystem.B.dylib" : "libc.so.6";
+const LIBRARY = MACOS ? "/usr/lib/libSystem.B.dylib" : "libc.so.6";
+
+/**
+ * The text of a function, for a thread that runs from a text. `bindExit()` returns a function that ends the process at
+ * once with a status, where `process.exit` would end only the thread. It throws if the C library cannot be called.
+ */
+export const BIND_EXIT = `
+  const bindExit = () =>
+    require("bun:ffi").dlopen(${JSON.stringify(LIBRARY)}, { _exit: { args: ["i32"], returns: "void" } }).symbols._exit;
+`;
 
 /** C's `long` and `size_t`: a number whenever it fits in one. */
 export const LONG = FFIType.i64_fast;
@@ -67,9 +83,8 @@ export function macosInodeCallsOf<const D extends Declarations>(declarations: D)
  * The address of the error is found first, so that nothing runs between a failing call and the reading of its error.
  */
 function bind<const D extends Declarations>(declarations: D): Result<Calls<D>, string> {
-  errnoAt ??= findErrno();
-  if (!errnoAt.ok) return errnoAt;
-  return opened(declarations);
+  const why = libraryFault();
+  return why === undefined ? opened(declarations) : fault(why);
 }
 
 function opened<const D extends Declarations>(declarations: D): Result<Calls<D>, string> {
@@ -83,6 +98,12 @@ function opened<const D extends Declarations>(declarations: D): Result<Calls<D>,
 
 /** For the thread that loaded this module: each thread has its own copy of the number and of the module. */
 let errnoAt: Result<Pointer, string> | undefined;
+
+/** Why the C library cannot be called on this host, in the system's words; `undefined` if it can. */
+export function libraryFault(): string | undefined {
+  errnoAt ??= findErrno();
+  return errnoAt.ok ? undefined : errnoAt.fault;
+}
 
 function findErrno(): Result<Pointer, string> {
   const name = MACOS ? "__error" : "__errno_location";
@@ -105,8 +126,66 @@ export function clearErrno(): void {
   if (errnoAt?.ok) new Int32Array(toArrayBuffer(errnoAt.value, 0, 4))[0] = 0;
 }
 
-/** Why the C library cannot be called on this host, in the system's words; `undefined` if it can. */
-export function libraryFault(): string | undefined {
-  errnoAt ??= findErrno();
-  return errnoAt.ok ? undefined : errnoAt.fault;
+/** Memory that is passed to the calls. Its address stays the same for as long as the array is referenced. */
+export function fixedMemory(bytes: number) {
+  const memory = new Uint8Array(new ArrayBuffer(bytes));
+  return { memory, at: ptr(memory), view: new DataView(memory.buffer) };
+}
+
+/** The name of an error: `ENOENT`. `EUNKNOWN` is an error that is not in this platform's list. */
+export type Errno = keyof typeof constants.errno | "EUNKNOWN";
+
+/** Also `ENOSYS` if the C library cannot be called (`libraryFault`), or has no such function. */
+export type Posix<T> = Result<T, Errno>;
+
+/** An error in the words an operator knows: `Permission denied (os error 13)`. */
+export function describeError(errno: Errno): string {
+  return errno === "EUNKNOWN" ? "An unknown error" : describeErrno(errno, constants.errno[errno]);
+}
+
+/** Some numbers have two names (EAGAIN, EWOULDBLOCK). The first is the usual one, so it is set last. */
+const NAMES = new Map(
+  Object.entries(constants.errno)
+    .map(([name, number]) => [number, name as Errno] as const)
+    .reverse(),
+);
+
+/** The fault for an error number, for a call that returns the number. */
+export function faultOf(number: number): Result<never, Errno> {
+  return fault(NAMES.get(number) ?? "EUNKNOWN");
+}
+
+/** The fault for an exception of one of Bun's own calls. */
+export function faultOfException(error: unknown): Result<never, Errno> {
+  return faultOf(isSystemError(error) ? Math.abs(error.errno) : 0);
+}
+
+/** The error of the call just made. */
+export function lastFault(): Result<never, Errno> {
+  return faultOf(errno());
+}
+
+/** This platform has no such call. */
+export const NO_CALL: Result<never, Errno> = fault("ENOSYS");
+
+/** For a call that returns less than 0 when it fails, and nothing else of use. `undefined`: it was not made. */
+export function done(returned: number | bigint | undefined): Posix<undefined> {
+  if (returned === undefined) return NO_CALL;
+  return returned < 0 ? lastFault() : ok(undefined);
+}
+
+/** The same for a call whose returned number matters. */
+export function number(returned: number | bigint | undefined): Posix<number> {
+  if (returned === undefined) return NO_CALL;
+  return returned < 0 ? lastFault() : ok(Number(returned));
+}
+
+/** The same for a call that is repeated as long as a signal interrupts it. */
+export function uninterrupted(call: () => number | bigint | undefined): Posix<number> {
+  for (;;) {
+    const returned = call();
+    if (returned === undefined) return NO_CALL;
+    if (returned >= 0) return ok(Number(returned));
+    if (errno() !== constants.errno.EINTR) return lastFault();
+  }
 }

@@ -1,19 +1,29 @@
 /** Other processes: whether a pid is in use, a descriptor of that process, its start time, and the end of a child. */
 
 import { constants } from "node:os";
-import { isSystemError } from "../os-error.ts";
 import { ok } from "../result.ts";
 import type { Descriptor } from "./descriptors.ts";
-import { done, faultOf, lastFault, NO_CALL, number, type Posix, uninterrupted } from "./errors.ts";
-import { callsOf, LONG, linuxCallsOf, macosCallsOf } from "./library.ts";
+import {
+  callsOf,
+  done,
+  faultOfException,
+  LONG,
+  lastFault,
+  linuxCallsOf,
+  MACOS,
+  macosCallsOf,
+  NO_CALL,
+  number,
+  type Posix,
+  uninterrupted,
+} from "./library.ts";
 
 const libc = callsOf({
   kill: { args: ["i32", "i32"], returns: "i32" },
   waitpid: { args: ["i32", "ptr", "i32"], returns: "i32" },
 });
-const linux = linuxCallsOf({
-  syscall: { args: [LONG, LONG, LONG, "ptr", LONG], returns: LONG },
-});
+const actions = callsOf({ sigaction: { args: ["i32", "ptr", "ptr"], returns: "i32" } });
+const linux = linuxCallsOf({ syscall: { args: [LONG, LONG, LONG, "ptr", LONG], returns: LONG } });
 const macos = macosCallsOf({
   proc_pidinfo: { args: ["i32", "i32", "u64", "ptr", "i32"], returns: "i32" },
 });
@@ -24,12 +34,12 @@ const SYS_PIDFD_OPEN = 434;
 const WNOHANG = 1;
 
 /** `kill(pid, 0)`: whether this process may signal the pid. `ESRCH`: no process has it. */
-export function probe(pid: number): Posix<void> {
+export function probe(pid: number): Posix<undefined> {
   try {
     process.kill(pid, 0);
     return ok(undefined);
   } catch (error) {
-    return faultOf(isSystemError(error) ? Math.abs(error.errno) : constants.errno.EINVAL);
+    return faultOfException(error);
   }
 }
 
@@ -40,6 +50,33 @@ export function probe(pid: number): Posix<void> {
  */
 export function openProcess(pid: number): Posix<Descriptor> {
   return number(linux()?.syscall(SYS_PIDFD_OPEN, pid, 0, null, 0));
+}
+
+const SIG_DFL = 0n;
+const SIG_IGN = 1n;
+/**
+ * `struct sigaction`: first the handler, then on Linux the mask and the flags, on macOS a shorter mask and the flags.
+ */
+const ACTION_BYTES = 256;
+const FLAGS_AT = MACOS ? 12 : 136;
+const SA_NOCLDWAIT = MACOS ? 0x20 : 0x2;
+
+/**
+ * Makes sure that a child's exit status is kept until it is collected. If the program that started this process ignored
+ * SIGCHLD, this process does too, because that survives exec. The kernel would then throw the status away. An existing
+ * handler is kept.
+ */
+export function keepExitStatuses(): Posix<undefined> {
+  const bytes = new Uint8Array(ACTION_BYTES);
+  const action = new DataView(bytes.buffer);
+  const got = done(actions()?.sigaction(constants.signals.SIGCHLD, null, bytes));
+  if (!got.ok) return got;
+  const ignored = action.getBigUint64(0, true) === SIG_IGN;
+  const flags = action.getInt32(FLAGS_AT, true);
+  if (!ignored && (flags & SA_NOCLDWAIT) === 0) return ok(undefined);
+  if (ignored) action.setBigUint64(0, SIG_DFL, true);
+  action.setInt32(FLAGS_AT, flags & ~SA_NOCLDWAIT, true);
+  return done(actions()?.sigaction(constants.signals.SIGCHLD, bytes, null));
 }
 
 /** How a process ended, as its parent is told: a status, or the number of a signal. */
@@ -72,11 +109,10 @@ export function signalProcess(
   pid: number,
   held: Descriptor | undefined,
   signal: "SIGTERM" | "SIGKILL",
-): Posix<void> {
+): Posix<undefined> {
   const code = constants.signals[signal];
   if (held === undefined) return done(libc()?.kill(pid, code));
-  const sent = number(linux()?.syscall(SYS_PIDFD_SEND_SIGNAL, held, code, null, 0));
-  return sent.ok ? ok(undefined) : sent;
+  return done(linux()?.syscall(SYS_PIDFD_SEND_SIGNAL, held, code, null, 0));
 }
 
 const PROC_PIDTBSDINFO = 3;

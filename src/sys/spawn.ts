@@ -9,9 +9,7 @@ import { ptr } from "bun:ffi";
 import { readdirSync } from "node:fs";
 import { fault, ok } from "../result.ts";
 import type { Descriptor } from "./descriptors.ts";
-import { faultOf, NO_CALL, type Posix } from "./errors.ts";
-import { type Calls, callsOf, linuxCallsOf } from "./library.ts";
-import { MACOS } from "./platform.ts";
+import { type Calls, callsOf, faultOf, linuxCallsOf, MACOS, NO_CALL, type Posix } from "./library.ts";
 
 const DECLARED = {
   posix_spawn: { args: ["ptr", "ptr", "ptr", "ptr", "ptr", "ptr"], returns: "i32" },

@@ -1,12 +1,27 @@
-/** What kind an entry is, and its status in the file system. */
+/** What kind an entry is, its status in the file system, and the entries that a directory lists. */
 
+import { ptr, read, toArrayBuffer } from "bun:ffi";
 import { ok } from "../result.ts";
-import type { Timestamp } from "./attributes.ts";
-import type { Descriptor } from "./descriptors.ts";
-import { done, type Posix } from "./errors.ts";
-import { linuxCallsOf, macosInodeCallsOf } from "./library.ts";
-import { fixedMemory, INVALID, type Name, placeName } from "./names.ts";
-import { MACOS } from "./platform.ts";
+import { seek, type Timestamp } from "./content.ts";
+import { close, type Descriptor } from "./descriptors.ts";
+import { type Name, named, openAgain } from "./entries.ts";
+import {
+  ARM64,
+  clearErrno,
+  done,
+  errno,
+  fixedMemory,
+  LONG,
+  lastFault,
+  linuxCallsOf,
+  MACOS,
+  macosCallsOf,
+  macosInodeCallsOf,
+  NO_CALL,
+  number,
+  type Posix,
+  SIZE,
+} from "./library.ts";
 
 const linux = linuxCallsOf({ statx: { args: ["i32", "ptr", "i32", "u32", "ptr"], returns: "i32" } });
 const macos = macosInodeCallsOf({
@@ -34,7 +49,7 @@ const KINDS: ReadonlyMap<number, Kind> = new Map([
   [12, "socket"],
 ]);
 
-export function kindOf(type: number): Kind {
+function kindOf(type: number): Kind {
   return KINDS.get(type) ?? "unknown";
 }
 
@@ -67,15 +82,15 @@ export function statusOf(descriptor: Descriptor): Posix<Status> {
 
 /** The status of an entry itself. For a link: of the link. */
 export function statusAt(directory: Descriptor, name: Name): Posix<Status> {
-  const at = placeName(name);
-  if (at === undefined) return INVALID;
-  const asked = MACOS
-    ? macos()?.fstatat(directory, at, status.at, AT_SYMLINK_NOFOLLOW)
-    : linux()?.statx(directory, at, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, status.at);
-  return answered(done(asked));
+  return named(name, (at) => {
+    const asked = MACOS
+      ? macos()?.fstatat(directory, at, status.at, AT_SYMLINK_NOFOLLOW)
+      : linux()?.statx(directory, at, AT_SYMLINK_NOFOLLOW, STATX_BASIC_STATS, status.at);
+    return answered(done(asked));
+  });
 }
 
-function answered(asked: Posix<void>): Posix<Status> {
+function answered(asked: Posix<undefined>): Posix<Status> {
   if (!asked.ok) return asked;
   return ok(MACOS ? macosStatus(status.view) : linuxStatus(status.view));
 }
@@ -108,4 +123,78 @@ function macosStatus(raw: DataView): Status {
     allocated: Number(raw.getBigInt64(104, true)) * 512,
     modified: { seconds: Number(raw.getBigInt64(48, true)), nanoseconds: Number(raw.getBigInt64(56, true)) },
   };
+}
+
+/** The number of `getdents64`, which older C libraries do not wrap. */
+const SYS_GETDENTS64 = ARM64 ? 61 : 217;
+const listing = linuxCallsOf({ syscall: { args: [LONG, "i32", "ptr", SIZE], returns: LONG } });
+const streams = macosInodeCallsOf({
+  fdopendir: { args: ["i32"], returns: "ptr" },
+  readdir: { args: ["ptr"], returns: "ptr" },
+});
+const closing = macosCallsOf({ closedir: { args: ["ptr"], returns: "i32" } });
+
+/** One entry as the directory lists it. By the time it is opened it may be another, or gone. */
+export interface Entry {
+  readonly name: Name;
+  readonly kind: Kind;
+}
+
+/** Every entry but `.` and `..`, in the order of their names' bytes. */
+export function listDirectory(directory: Descriptor): Posix<Entry[]> {
+  const entries = MACOS ? listMacos(directory) : listLinux(directory);
+  if (entries.ok) entries.value.sort((a, b) => Buffer.compare(a.name, b.name));
+  return entries;
+}
+
+const DOT = 0x2e;
+
+function isSelfOrParent(name: Name): boolean {
+  return name[0] === DOT && (name.length === 1 || (name.length === 2 && name[1] === DOT));
+}
+
+const buffer = new Uint8Array(new ArrayBuffer(64 * 1024));
+const bufferAt = ptr(buffer);
+const bufferView = new DataView(buffer.buffer);
+
+/** `struct linux_dirent64`: its length at 16, its type at 18, its name from 19 to a NUL. */
+function listLinux(directory: Descriptor): Posix<Entry[]> {
+  const rewound = seek(directory, 0, "start");
+  if (!rewound.ok) return rewound;
+  const entries: Entry[] = [];
+  for (;;) {
+    const filled = number(listing()?.syscall(SYS_GETDENTS64, directory, bufferAt, buffer.length));
+    if (!filled.ok) return filled;
+    if (filled.value === 0) return ok(entries);
+    for (let at = 0; at < filled.value; at += bufferView.getUint16(at + 16, true)) {
+      const name = buffer.slice(at + 19, buffer.indexOf(0, at + 19));
+      if (!isSelfOrParent(name)) entries.push({ name, kind: kindOf(buffer[at + 18] ?? 0) });
+    }
+  }
+}
+
+/** `struct dirent` with 64-bit inodes: its name's length at 18, its type at 20, its name from 21. */
+function listMacos(directory: Descriptor): Posix<Entry[]> {
+  const [calls, last] = [streams(), closing()];
+  if (!calls || !last) return NO_CALL;
+  // The stream takes over its descriptor and closes it. So it gets a new one, which also starts at the first entry.
+  const fresh = openAgain(directory);
+  if (!fresh.ok) return fresh;
+  const stream = calls.fdopendir(fresh.value);
+  if (stream === null) {
+    const failed = lastFault();
+    close(fresh.value);
+    return failed;
+  }
+  const entries: Entry[] = [];
+  for (;;) {
+    clearErrno();
+    const entry = calls.readdir(stream);
+    if (typeof entry !== "number") break;
+    const name = new Uint8Array(toArrayBuffer(entry, 21, read.u16(entry, 18))).slice();
+    if (!isSelfOrParent(name)) entries.push({ name, kind: kindOf(read.u8(entry, 20)) });
+  }
+  const listed = errno() === 0 ? ok(entries) : lastFault();
+  last.closedir(stream);
+  return listed;
 }

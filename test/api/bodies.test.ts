@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
-import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../../src/body-bytes.ts";
+import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../../src/json-body.ts";
 import { createHost, type Host, IDENTITY_REFUSAL } from "../kit/host.ts";
 import { type InProcess, inProcess } from "../kit/in-process.ts";
 import { connectRaw, exchangeRaw, requestBytes } from "../kit/raw-http.ts";
@@ -122,19 +122,30 @@ describe("a body's size", () => {
   });
 
   test("is refused before the body has arrived, and the answer waits while more of it arrives", async () => {
-    const connection = await connectRaw(served.port);
-    connection.send(head(["Content-Length", String(8 * 1024 * 1024)]));
-    connection.send(new Uint8Array(8 * 1024 * 1024));
-    expect(await connection.answer()).toMatchObject(TOO_LARGE);
-    // All of it was received: no client was cut off while sending.
-    expect(connection.unsent()).toBe(0);
-    connection.close();
-    const chunked = await connectRaw(served.port);
+    const refused = async (bytes: string) => {
+      const connection = await connectRaw(served.port);
+      try {
+        connection.send(bytes);
+        const answer = await connection.answer();
+        // All of it was received: no client was cut off while sending.
+        return connection.unsent() === 0 ? answer : undefined;
+      } finally {
+        connection.close();
+      }
+    };
     const chunk = `${(1024 * 1024).toString(16)}\r\n${" ".repeat(1024 * 1024)}\r\n`;
-    chunked.send(`${CHUNKED}${chunk.repeat(8)}0\r\n\r\n`);
-    expect(await chunked.answer()).toMatchObject(TOO_LARGE);
-    expect(chunked.unsent()).toBe(0);
-    chunked.close();
+    for (const bytes of [
+      head(["Content-Length", String(8 * 1024 * 1024)]) + "\0".repeat(8 * 1024 * 1024),
+      `${CHUNKED}${chunk.repeat(8)}0\r\n\r\n`,
+    ]) {
+      let answer: Awaited<ReturnType<typeof refused>>;
+      // Again if a busy machine stopped this client for so long that it was given up.
+      await until("all of it is received", async () => {
+        answer = await refused(bytes);
+        return answer !== undefined;
+      });
+      expect(answer).toMatchObject(TOO_LARGE);
+    }
     const silent = await connectRaw(served.port);
     silent.send(head(["Content-Length", "65537"]));
     expect(await silent.answer()).toMatchObject(TOO_LARGE);
@@ -148,12 +159,12 @@ describe("a body's time", () => {
     const begun = await Promise.all([1, 2, 3, 4].map(() => connectRaw(served.port)));
     const [first, chunked, late, last] = begun;
     let ahead = 0;
-    const real = performance.now.bind(performance);
+    const begunAt = performance.now();
     let asked = 0;
-    // The clock runs on; it is only set forward.
+    // The clock stands still; it is only set forward.
     const clock = spyOn(performance, "now").mockImplementation(() => {
       asked++;
-      return real() + ahead;
+      return begunAt + ahead;
     });
     try {
       const before = served.requests();
@@ -189,7 +200,7 @@ describe("a body's time", () => {
     try {
       for (const round of [1, 2]) {
         expect((await post("/deregister", bodyOf(100)))?.status).toBe(403);
-        await until("the timer has ended", () => ended.mock.calls.length === round, 5_000);
+        await until("the timer has ended", () => ended.mock.calls.length >= round);
       }
     } finally {
       ended.mockRestore();
@@ -199,7 +210,9 @@ describe("a body's time", () => {
   test("ends when its client leaves: no answer is sent, and the log says so", async () => {
     const connection = await connectRaw(served.port);
     const logged = daemon.logged.length;
+    const before = served.requests();
     connection.send(`${head(["Content-Length", "22"])}{`);
+    await until("the body has begun", () => served.requests() > before);
     connection.close();
     await until("it is logged", () => daemon.logged.length > logged);
     expect(daemon.logged.at(-1)).toMatchObject({ event: "request", refused: "body-ended-early" });

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createRouter } from "../../src/api/elysia.ts";
-import { tokenId } from "../../src/log/token-id.ts";
+import { tokenId } from "../../src/log/fields.ts";
 import { createHost, type Host, spawns } from "../kit/host.ts";
 import { type InProcess, inProcess } from "../kit/in-process.ts";
 import { sleeper, startTokenOf } from "../kit/records.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { loggedCapsule, loggedPath } from "../../src/api/logged.ts";
+import { loggedPath } from "../../src/api/answer.ts";
+import { loggedCapsule } from "../../src/log/fields.ts";
 import type { ArtifactVersion } from "../../src/registry/artifact-name.ts";
 import { nameOf } from "../kit/in-process.ts";
 

@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHost, type Host, IDENTITY_REFUSAL } from "../kit/host.ts";
 import { type InProcess, inProcess } from "../kit/in-process.ts";
+import { settled } from "../kit/publish.ts";
 import { until } from "../kit/until.ts";
 
 let host: Host;
@@ -14,6 +15,7 @@ const MANIFEST = `capabilities:\n  spawn: {allow: [local/child]}\n  shell: {allo
 beforeAll(async () => {
   host = createHost();
   for (const name of ["local/one", "local/other", "local/child"]) await host.publish(name, MANIFEST);
+  await settled(host.registry);
 });
 afterAll(() => host[Symbol.asyncDispose]());
 
@@ -21,8 +23,6 @@ afterAll(() => host[Symbol.asyncDispose]());
 async function warm(limits: { maxConcurrent?: number } = {}): Promise<InProcess & { credential: string }> {
   const daemon = inProcess(host.registry, { spawnAllow: ["local/one", "local/other"], limits });
   const { caller } = daemon;
-  // Nothing is remembered of a file that changed a moment ago.
-  await Bun.sleep(30);
   const other = await caller.credential("ses_other", "local/other");
   expect((await caller.spawn(other, "local/child")).status).toBe(200);
   await caller.deregister(other);

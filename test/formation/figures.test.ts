@@ -1,9 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { deepestChain } from "../../src/formation/chain.ts";
+import { deepestChain, liveAtWorst } from "../../src/formation/figures.ts";
 import { componentsOf, type Graph, graphOf, markClosedCycles, treeOf } from "../../src/formation/graph.ts";
 import type { Edge } from "../../src/formation/schema.ts";
-import { liveAtWorst } from "../../src/formation/worst.ts";
 import type { Limits } from "../../src/referee/bounds.ts";
 import { spawns, testRegistry } from "./kit.ts";
 

@@ -126,9 +126,9 @@ test("no text of a request or a manifest forges a line or reaches the terminal u
 test("above a number per second, refusals without a token are only counted, and every grant is logged", async () => {
   const daemon = await host().start();
   try {
-    const refusals = 3000;
     const registered = new Set<string>();
-    for (let sent = 0; sent < refusals; sent += 50) {
+    let sent = 0;
+    const sendMore = async () => {
       const refused = Array.from({ length: 50 }, (_, index) =>
         index % 2 === 0
           ? daemon.caller.send("/nowhere")
@@ -137,15 +137,20 @@ test("above a number per second, refusals without a token are only counted, and 
       await Promise.all(refused);
       await daemon.caller.credential(`ses_${sent}`, "local/parent");
       registered.add(`ses_${sent}`);
-    }
+      sent += refused.length;
+    };
     const counted = () =>
       [...daemon.stderr().matchAll(/event=refusals-not-shown count=(\d+)\n/g)].reduce(
         (sum, [, count]) => sum + Number(count),
         0,
       );
     const shown = () => daemon.stderr().match(/ refused=(?:not-found|identity) /g)?.length ?? 0;
-    await until("every refusal is shown or counted", () => shown() + counted() === refusals);
-    expect(counted()).toBeGreaterThan(0);
+    // A busy machine may send few of them in a second.
+    await until("some are only counted", async () => {
+      await sendMore();
+      return sent >= 3000 && counted() > 0;
+    });
+    await until("every refusal is shown or counted", () => shown() + counted() === sent);
     const granted = daemon.stderr().matchAll(/ event=register session=(ses_\d+) /g);
     expect(new Set([...granted].map(([, id]) => id ?? ""))).toEqual(registered);
   } finally {

@@ -5,21 +5,18 @@ import { createFamily, manifestOf } from "../kit/family.ts";
 import { VERSION } from "../kit/host.ts";
 import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
 import { until } from "../kit/until.ts";
-
-const HEALTH = requestBytes({ path: "/health" });
+import { fill, healthOn, LIMITED } from "./crowd.ts";
 
 test("with every descriptor in use it answers connected clients, and everybody once descriptors are free", async () => {
   await using host = await createFamily();
-  const daemon = await host.start([], { prefix: ["sh", "-c", 'ulimit -n 64 && exec "$0" "$@"'] });
+  const daemon = await host.start([], { prefix: LIMITED });
   const crowd: RawConnection[] = [];
   try {
     const credential = await daemon.caller.credential("ses_root", "local/parent");
     const early = await connectRaw(daemon.port);
-    early.send(HEALTH);
-    expect((await early.answer())?.status).toBe(200);
-    await fill(daemon.port, crowd);
-    early.send(HEALTH);
-    expect((await early.answer())?.body).toBe("{}");
+    expect(await healthOn(early)).toBe(200);
+    await fill(daemon.port, crowd, early);
+    expect(await healthOn(early)).toBe(200);
     // The artifact was never read; a descriptor was held back for it.
     early.send(
       requestBytes({
@@ -54,17 +51,16 @@ test("with zero to three descriptors free, new artifacts are read, several at on
   );
   for (const name of names) await host.publishManifest(name, manifestOf(name.slice(6), ""));
   const daemon = await host.start(["--max-concurrent", "16", "--max-live-capsules", "32"], {
-    prefix: ["sh", "-c", 'ulimit -n 64 && exec "$0" "$@"'],
+    prefix: LIMITED,
   });
   const crowd: RawConnection[] = [];
   try {
     const credential = await daemon.caller.credential("ses_root", "local/parent");
     const early = await Promise.all([0, 1, 2, 3].map(() => connectRaw(daemon.port)));
-    for (const connection of early) {
-      connection.send(HEALTH);
-      expect((await connection.answer())?.status).toBe(200);
-    }
-    await fill(daemon.port, crowd);
+    for (const connection of early) expect(await healthOn(connection)).toBe(200);
+    const [first] = early;
+    if (!first) throw new Error("nobody is connected");
+    await fill(daemon.port, crowd, first);
     const headers = [["x-murmur-spawn-credential", credential]] as const;
     for (let free = 0; free <= 3; free++) {
       if (free > 0) crowd.pop()?.close();
@@ -82,17 +78,3 @@ test("with zero to three descriptors free, new artifacts are read, several at on
     await daemon.kill("SIGKILL");
   }
 });
-
-/** Opens connections until one is not accepted. */
-async function fill(port: number, crowd: RawConnection[]): Promise<void> {
-  for (let answered = true; answered; ) {
-    const connection = await connectRaw(port);
-    crowd.push(connection);
-    connection.send(HEALTH);
-    answered = await connection.answer({ deadlineMs: 1000 }).then(
-      (answer) => answer?.status === 200,
-      () => false,
-    );
-    if (crowd.length > 200) throw new Error("the limit of descriptors does not hold");
-  }
-}

@@ -5,9 +5,8 @@ import { manifestOf, sharedFamily } from "../kit/family.ts";
 import { VERSION } from "../kit/host.ts";
 import { connectRaw, type RawConnection, requestBytes } from "../kit/raw-http.ts";
 import { until } from "../kit/until.ts";
+import { fill, healthOn, LIMITED } from "./crowd.ts";
 
-const HEALTH = requestBytes({ path: "/health" });
-const LIMIT = 64;
 const ASKING = 5;
 
 const host = sharedFamily(async (family) => {
@@ -18,37 +17,20 @@ const host = sharedFamily(async (family) => {
   }
 });
 
-/** Connections that each sent one byte, until one of them is not accepted any more. */
-async function crowdOf(daemon: { readonly port: number }): Promise<RawConnection[]> {
-  const crowd: RawConnection[] = [];
-  for (let accepted = true; accepted; ) {
-    const connection = await connectRaw(daemon.port);
-    crowd.push(connection);
-    connection.send(HEALTH);
-    accepted = await connection.answer({ deadlineMs: 1000 }).then(
-      (answer) => answer?.status === 200,
-      () => false,
-    );
-    if (crowd.length > LIMIT) throw new Error("the limit of descriptors does not hold");
-  }
-  return crowd;
-}
-
 test.each([0, 1, 2, 3, 4])("with about %d of them free", async (free) => {
-  const daemon = await host().start([], {
-    prefix: ["sh", "-c", `ulimit -n ${LIMIT} && exec "$0" "$@"`],
-  });
+  const daemon = await host().start([], { prefix: LIMITED });
   const asking: RawConnection[] = [];
-  let crowd: RawConnection[] = [];
+  const crowd: RawConnection[] = [];
   try {
     const credential = await daemon.caller.credential("ses_root", "local/parent");
     for (let index = 0; index < ASKING; index++) {
       const connection = await connectRaw(daemon.port);
-      connection.send(HEALTH);
-      expect((await connection.answer())?.status).toBe(200);
       asking.push(connection);
+      expect(await healthOn(connection)).toBe(200);
     }
-    crowd = await crowdOf(daemon);
+    const [first] = asking;
+    if (!first) throw new Error("nobody is connected");
+    await fill(daemon.port, crowd, first);
     // The one that was not accepted takes the place of the first that leaves.
     for (let left = 0; left <= free; left++) crowd.shift()?.close();
     await until("the last one is accepted", async () => (await crowd.at(-1)?.answer())?.status === 200);
@@ -70,8 +52,7 @@ test.each([0, 1, 2, 3, 4])("with about %d of them free", async (free) => {
     for (const connection of asking) {
       // Read, in the place of a descriptor that was held back, and not verified.
       expect((await connection.answer())?.status).toBe(403);
-      connection.send(HEALTH);
-      expect((await connection.answer())?.status).toBe(200);
+      expect(await healthOn(connection)).toBe(200);
     }
     for (const connection of crowd) connection.close();
     await until("newcomers are answered", async () =>

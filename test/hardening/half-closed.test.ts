@@ -6,7 +6,8 @@
 import { beforeAll, expect, test } from "bun:test";
 import { manifestOf, sharedFamily } from "../kit/family.ts";
 import { VERSION } from "../kit/host.ts";
-import { connectRaw, type RawAnswer, requestBytes } from "../kit/raw-http.ts";
+import { settled } from "../kit/publish.ts";
+import { connectRaw, type RawAnswer, type RawConnection, requestBytes } from "../kit/raw-http.ts";
 import { shared } from "../kit/shared.ts";
 import { until } from "../kit/until.ts";
 import { STORED, zipBytes } from "../kit/zip-bytes.ts";
@@ -18,11 +19,9 @@ const caller = () => daemon().caller;
 let credential: string;
 beforeAll(async () => {
   credential = await caller().credential("ses_root", "local/parent");
-  // Known from here on: nothing is remembered of a file that changed a moment ago.
-  await until("the child is known", async () => {
-    await Bun.sleep(30);
-    return (await caller().spawn(credential, "local/child")).status === 200;
-  });
+  // From here on the daemon knows the child, and answers without reading a file.
+  await settled(host().registry);
+  expect((await caller().spawn(credential, "local/child")).status).toBe(200);
 });
 
 interface Post {
@@ -35,18 +34,24 @@ const bytesOf = ({ path, body, headers = [] }: Post): string =>
   requestBytes({ method: "POST", path, headers, body: JSON.stringify(body) });
 
 /** Sends it together with the end of the stream, so that the daemon sees both at once. */
+function sendWithEnd(connection: RawConnection, bytes: string): void {
+  process.kill(daemon().pid, "SIGSTOP");
+  try {
+    connection.send(bytes);
+    connection.finish();
+  } finally {
+    process.kill(daemon().pid, "SIGCONT");
+  }
+}
+
 async function halfClosed(bytes: string): Promise<RawAnswer[]> {
   const connection = await connectRaw(daemon().port);
   try {
-    process.kill(daemon().pid, "SIGSTOP");
-    connection.send(bytes);
-    connection.finish();
-    process.kill(daemon().pid, "SIGCONT");
+    sendWithEnd(connection, bytes);
     const answers: RawAnswer[] = [];
     for (let next = await connection.answer(); next; next = await connection.answer()) answers.push(next);
     return answers;
   } finally {
-    process.kill(daemon().pid, "SIGCONT");
     connection.close();
   }
 }
@@ -115,14 +120,13 @@ function publishLarge(): void {
   host().publishBytes("local/child", zipBytes([manifest, { name: "data", method: STORED, content }]));
 }
 
-/** Sends a request whose decision has to wait for the registry, and goes away as soon as it has been taken. */
+/** Sends a request whose decision has to wait for the registry, and goes away with it. */
 async function askAndLeave(post: Post): Promise<void> {
   const left = () => daemon().stderr().split("refused=caller-left").length;
   const before = left();
   publishLarge();
   const connection = await connectRaw(daemon().port);
-  connection.send(bytesOf(post));
-  connection.finish();
+  sendWithEnd(connection, bytesOf(post));
   expect(await connection.answer()).toBeUndefined();
   connection.close();
   await until("the daemon notices that its caller has left", () => left() > before);

@@ -3,7 +3,16 @@
  * memory, not even where one process runs several of them: what they share is on disk.
  */
 
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { basename, join } from "node:path";
 import { compile } from "./compile-program.ts";
 
@@ -18,15 +27,27 @@ export async function compiled(source: string): Promise<string> {
   const path = join(CACHE, `${name}-${stateOfSources()}`);
   if (existsSync(path)) return path;
   mkdirSync(CACHE, { recursive: true });
-  const unfinished = join(CACHE, `.${name}-${process.pid}`);
-  await compile(source, unfinished);
-  renameSync(unfinished, path);
+  // Others may compile the same program at the same time: whoever is last leaves the same one.
+  const unfinished = mkdtempSync(join(CACHE, "."));
+  try {
+    await compile(source, join(unfinished, name));
+    renameSync(join(unfinished, name), path);
+  } finally {
+    rmSync(unfinished, { recursive: true });
+  }
+  removeOld(name);
+  return path;
+}
+
+/** Any of them may be gone by then: others tidy up here too. */
+function removeOld(name: string): void {
+  const timeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
   const programs = readdirSync(CACHE)
     .filter((file) => file.startsWith(`${name}-`))
     .map((file) => join(CACHE, file))
-    .sort((one, other) => statSync(other).mtimeMs - statSync(one).mtimeMs);
-  for (const old of programs.slice(KEPT)) rmSync(old, { force: true });
-  return path;
+    .map((path) => ({ path, madeAt: timeOf(path) }))
+    .sort((one, other) => other.madeAt - one.madeAt);
+  for (const { path } of programs.slice(KEPT)) rmSync(path, { force: true });
 }
 
 /** Changes with everything that a program of the tests can be made of. */
@@ -35,7 +56,8 @@ function stateOfSources(): string {
   hash.update(Bun.version);
   for (const folder of ["src", "test", "examples"]) {
     for (const file of readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" }).sort()) {
-      if (file.endsWith(".ts")) hash.update(file).update(readFileSync(join(ROOT, folder, file)));
+      if (file.endsWith(".ts") && !file.includes("node_modules"))
+        hash.update(file).update(readFileSync(join(ROOT, folder, file)));
     }
   }
   hash.update(readFileSync(join(ROOT, "package-lock.json")));

@@ -5,8 +5,12 @@ import { join } from "node:path";
 
 export const ROOT = join(import.meta.dir, "..", "..");
 
-/** Folders that are not part of the project. */
-const NOT_OURS = new Set(["node_modules", "dist", "library", ".git"]);
+/**
+ * Folders that are not part of the project. A hidden one may be what another test builds right now, and be gone before
+ * it is read.
+ */
+const isForeign = (folder: string) =>
+  folder.startsWith(".") || ["node_modules", "dist", "library"].includes(folder);
 
 export interface Document {
   /** From the project's root. */
@@ -32,7 +36,7 @@ export function documents(): Document[] {
 function markdownBeneath(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
     const path = join(folder, entry.name);
-    if (entry.isDirectory()) return NOT_OURS.has(entry.name) ? [] : markdownBeneath(path);
+    if (entry.isDirectory()) return isForeign(entry.name) ? [] : markdownBeneath(path);
     return entry.name.endsWith(".md") ? [path] : [];
   });
 }

@@ -5,8 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type HeldDirectory, holdDirectory } from "../../src/runtime/tree/held.ts";
 import { removeTree } from "../../src/runtime/tree/remove.ts";
-import { encodeName } from "../../src/sys/names.ts";
-import { openDirectoryPath } from "../../src/sys/opening.ts";
+import { encodeName, openDirectoryPath } from "../../src/sys/entries.ts";
 import { until } from "./until.ts";
 
 export interface TestFolder {

@@ -1,10 +1,12 @@
 /** Packs a capsule and publishes it into a registry, as `mur install` would. */
 
 import { createHash } from "node:crypto";
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { buffer } from "node:stream/consumers";
 import { ZipFile } from "yazl";
+import { isSettled, sight } from "../../src/registry/places.ts";
+import { until } from "./until.ts";
 
 /** What goes into an archive: file names and their contents. */
 export type CapsuleFiles = Readonly<Record<string, string | Uint8Array>>;
@@ -33,6 +35,15 @@ export function publishArchive(registry: string, name: string, version: string, 
   replaceFile(`${base}.mur.zip`, archive);
   replaceFile(`${base}.sha256`, `${sha256}\n`);
   return sha256;
+}
+
+/** Waits until the daemon remembers what it reads here: it remembers nothing of a file that changed a moment ago. */
+export async function settled(registry: string): Promise<void> {
+  const files = readdirSync(registry, { recursive: true, withFileTypes: true }).filter((entry) =>
+    entry.isFile(),
+  );
+  const seen = files.map(({ parentPath, name }) => sight(join(parentPath, name)));
+  await until("no file changed a moment ago", () => isSettled(seen, Date.now()));
 }
 
 /** A reader sees the old file or the new one, and never a part. */

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { RateLimit } from "../../src/log/rate-limit.ts";
+import { RateLimit } from "../../src/log/decision-log.ts";
 
 function limited(limit: number) {
   const told: number[] = [];

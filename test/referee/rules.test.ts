@@ -1,8 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { boundReached, DEFAULT_LIMITS, defaultCeiling, slotBoundReached } from "../../src/referee/bounds.ts";
-import { scopeCovers } from "../../src/referee/filesystem-scope.ts";
-import { InstallPatterns } from "../../src/referee/install-pattern.ts";
-import { parseNetworkRule } from "../../src/referee/network-rule.ts";
+import { boundReached, DEFAULT_LIMITS, defaultCeiling } from "../../src/referee/bounds.ts";
+import { InstallPatterns, parseNetworkRule, scopeCovers } from "../../src/referee/rules.ts";
 
 describe("network entries", () => {
   const rule = (host: string, port?: number, scheme?: "http" | "https") => ({ scheme, host, port });
@@ -111,7 +109,7 @@ describe("bounds", () => {
 
   test("refuse every delegation if they are 0", () => {
     expect(boundReached({ ...limits, maxLiveCapsules: 0 }, standing)).toBe("machine-ceiling");
-    expect(slotBoundReached({ ...limits, maxConcurrent: 0 }, standing)).toBe("concurrency");
+    expect(boundReached({ ...limits, maxConcurrent: 0 }, standing)).toBe("concurrency");
   });
 
   test("are three levels, four children and eight capsules per core (16 to 256) by default", () => {

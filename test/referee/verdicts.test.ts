@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
-import { AXES, excesses } from "../../src/referee/axes.ts";
+import { AXES, excesses, knownExcesses } from "../../src/referee/axes.ts";
 import { type Envelope, lowerManifest } from "../../src/referee/envelope.ts";
-import { knownExcesses } from "../../src/referee/verdicts.ts";
 import { readManifest } from "../../src/registry/manifest.ts";
 import { atOnce, inSlices } from "../../src/slices.ts";
 

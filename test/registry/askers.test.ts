@@ -42,7 +42,6 @@ const publishMany = async (prefix: string, count: number) => {
   for (const name of names) await publishCapsule(path, `local/${name}`);
   return names;
 };
-const nextTurn = () => new Promise<void>((turn) => setImmediate(turn));
 const readsOf = (name: string) => read.filter((one) => one === name).length;
 
 test("artifacts used with a token are never evicted by callers without one", async () => {
@@ -122,9 +121,12 @@ test("callers without a token share a reading that is under way for one with a t
 test("a reading that failed with an exception is forgotten", async () => {
   const registry = create();
   await publishCapsule(path, "local/mine");
-  gate = Promise.reject(new Error("out of memory"));
-  expect(registry.resolve(named("mine"), "verified")).rejects.toThrow("out of memory");
-  await nextTurn();
+  const opened = Promise.withResolvers<void>();
+  gate = opened.promise;
+  const failed = registry.resolve(named("mine"), "verified");
+  await until("it is being read", () => read.length > 0);
+  opened.reject(new Error("out of memory"));
+  await expect(failed).rejects.toThrow("out of memory");
   gate = undefined;
   expect(await registry.resolve(named("mine"), "verified")).toMatchObject({ ok: true });
 });

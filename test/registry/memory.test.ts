@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Entry, Memory } from "../../src/registry/memory.ts";
+import { type Entry, Memory } from "../../src/registry/lanes.ts";
 
 const known = (bytes: number): Entry<string> => ({ state: "known", seen: [], resolution: "", bytes });
 const beingRead: Entry<string> = { state: "being read", seen: [], result: new Promise(() => {}) };

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { OnceATurn } from "../../src/registry/once-a-turn.ts";
+import { OnceATurn } from "../../src/registry/lanes.ts";
 
 const turn = () => new Promise<void>((end) => setImmediate(end));
 

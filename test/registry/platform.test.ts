@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { PLATFORMS, platformName } from "../../src/registry/platform.ts";
+import { PLATFORMS, platformName } from "../../src/registry/places.ts";
 
 test("a platform is named by its system and processor, as in artifact names", () => {
   expect([...PLATFORMS]).toEqual(["linux-x86_64", "linux-aarch64", "darwin-x86_64", "darwin-aarch64"]);

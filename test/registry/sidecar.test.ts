@@ -2,7 +2,7 @@ import { afterAll, expect, test } from "bun:test";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
-import { readSidecar } from "../../src/registry/sidecar.ts";
+import { readSidecar } from "../../src/registry/artifact-file.ts";
 import { SpareDescriptors } from "../../src/registry/spare-descriptors.ts";
 import { openFiles } from "../kit/folders.ts";
 import { scratchDirectory } from "../kit/scratch.ts";

@@ -1,9 +1,9 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Socket } from "node:net";
-import { parseRoostUrl } from "../../src/runtime/addresses.ts";
 import { createRoostClient, refusalSentence } from "../../src/runtime/client.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
 import { Secret } from "../../src/runtime/secret.ts";
+import { parseRoostUrl } from "../../src/runtime/wire.ts";
 import { leasePort } from "../kit/leased-port.ts";
 import { manualClock } from "../kit/manual-clock.ts";
 import { type RawServer, rawServer, reply } from "../kit/raw-server.ts";
@@ -181,7 +181,7 @@ describe("the token", () => {
     const { server } = await daemon(reply(403, '{"error":"refused"}'));
     servers.push(proxy);
     const program = `
-      import { parseRoostUrl } from "${import.meta.dir}/../../src/runtime/addresses.ts";
+      import { parseRoostUrl } from "${import.meta.dir}/../../src/runtime/wire.ts";
       import { createRoostClient } from "${import.meta.dir}/../../src/runtime/client.ts";
       import { Secret } from "${import.meta.dir}/../../src/runtime/secret.ts";
       const url = parseRoostUrl(process.env.MURMUR_ROOST_URL);

@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import type { Result } from "../../src/result.ts";
 import { createSessionDirectories, type SessionDirectories } from "../../src/runtime/directories.ts";
-import { newId } from "../../src/runtime/identifiers.ts";
+import { newId } from "../../src/runtime/wire.ts";
 import { modeOf, noMoreFilesThan, openFiles, type TestFolder, testFolder } from "../kit/folders.ts";
 
 let folder: TestFolder;

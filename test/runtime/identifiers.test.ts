@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { createIdMaker, directorySuffix, type IdSource, newId } from "../../src/runtime/identifiers.ts";
+import { createIdMaker, directorySuffix, type IdSource, newId } from "../../src/runtime/wire.ts";
 
 const FORM = /^(ses|dlg|ctx|tsk|msg|req|frm)_[0-9a-f]{12}7[0-9a-f]{3}[89ab][0-9a-f]{15}$/;
 

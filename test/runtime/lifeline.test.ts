@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { holdLifeline } from "../../src/runtime/lifeline/child.ts";
-import { type Ending, endWithSpawner } from "../../src/runtime/lifeline/follow.ts";
-import { openLifeline, type ParentLifeline } from "../../src/runtime/lifeline/parent.ts";
-import { openPipe } from "../../src/sys/pipe.ts";
+import { holdLifeline, openLifeline, type ParentLifeline } from "../../src/runtime/contract/lifeline.ts";
+import { type Ending, endWithSpawner } from "../../src/runtime/session/follow.ts";
+import { openPipe } from "../../src/sys/descriptors.ts";
 import { manualClock } from "../kit/manual-clock.ts";
 import { processesOf, uniqueSleep } from "./world.ts";
 
@@ -39,7 +38,7 @@ function run(program: string, descriptor: number, value = "3") {
 }
 
 const HOLD = `
-  import { holdLifeline } from "${source}/lifeline/child.ts";
+  import { holdLifeline } from "${source}/contract/lifeline.ts";
   const held = holdLifeline(process.env);
   if (!held.ok) { console.log(held.fault.message); process.exit(9); }
 `;
@@ -194,7 +193,7 @@ test.skipIf(process.platform !== "linux")(
     const { readEnd, writeEnd } = pipe();
     const child = run(
       `import { withoutThreads } from "${import.meta.dir}/without-threads.ts";
-     import { holdLifeline } from "${source}/lifeline/child.ts";
+     import { holdLifeline } from "${source}/contract/lifeline.ts";
      await withoutThreads();
      const held = holdLifeline(process.env);
      held.value.exitAfter(10);

@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { close, type Descriptor } from "../../src/sys/descriptors.ts";
-import { openDirectoryPath } from "../../src/sys/opening.ts";
 import { fault } from "../../src/result.ts";
-import { replaceFile, writeAll } from "../../src/runtime/tree/replaced-file.ts";
+import { replaceFile } from "../../src/runtime/tree/files.ts";
+import { writeAll } from "../../src/sys/content.ts";
+import { close, type Descriptor } from "../../src/sys/descriptors.ts";
+import { openDirectoryPath } from "../../src/sys/entries.ts";
 import { noMoreFilesThan, openFiles } from "../kit/folders.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 

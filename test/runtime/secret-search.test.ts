@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { createRedactor } from "../../src/runtime/redaction.ts";
-import { Secret } from "../../src/runtime/secret.ts";
-import { begunAtEnd, occurrencesOf } from "../../src/runtime/secret-search.ts";
+import { begunAtEnd, occurrencesOf, Secret } from "../../src/runtime/secret.ts";
 
 /** Texts of two letters: a token occurs in them often, and its beginning occurs everywhere. */
 const of = (least: number, most: number) =>

@@ -5,7 +5,7 @@ import { readProcess } from "../../src/census/process-identity.ts";
 import { testFolder } from "../kit/folders.ts";
 import { until } from "../kit/until.ts";
 
-setDefaultTimeout(60_000);
+setDefaultTimeout(120_000);
 
 const REPOSITORY = join(import.meta.dir, "..", "..");
 const SOURCE = `export const sum = (one: number, other: number) => one + other;
@@ -73,7 +73,9 @@ describe("a mutation run", () => {
   test("reports a tree whose tests fail, and changes nothing", async () => {
     await write("src/tokens/sum.ts", SOURCE.replace("+", "-"));
     const { out, err, code } = await outcomeOf(mutants("tokens"));
-    expect(err).toStartWith("mutants: test/tokens/ fails before anything is changed, so nothing was:\n");
+    expect(err).toStartWith(
+      "mutants: test/tokens/sum.test.ts fails before anything is changed, so nothing was:\n",
+    );
     expect(err).toContain("(fail) sum");
     expect([out, code]).toEqual(["", 1]);
     expect(readdirSync(temporary)).toEqual([]);

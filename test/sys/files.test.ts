@@ -14,24 +14,33 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setMode, setModified } from "../../src/sys/attributes.ts";
-import { cloneContent, copyRange, read, seek, setLength, write } from "../../src/sys/content.ts";
-import { close, type Descriptor, setCloseOnExec } from "../../src/sys/descriptors.ts";
 import {
+  cloneContent,
+  copyRange,
+  read,
+  seek,
+  setLength,
+  setMode,
+  setModified,
+  write,
+} from "../../src/sys/content.ts";
+import { close, type Descriptor, openPipe, setCloseOnExec } from "../../src/sys/descriptors.ts";
+import {
+  createFileAt,
+  encodeName,
   makeDirectoryAt,
   makeLinkAt,
+  openDirectoryAt,
+  openDirectoryPath,
+  openForReadingAt,
   readLinkAt,
   removeAt,
   removeDirectoryAt,
   renameAt,
   setModeAt,
 } from "../../src/sys/entries.ts";
-import type { Posix } from "../../src/sys/errors.ts";
-import { listDirectory } from "../../src/sys/listing.ts";
-import { encodeName } from "../../src/sys/names.ts";
-import { createFileAt, openDirectoryAt, openDirectoryPath, openForReadingAt } from "../../src/sys/opening.ts";
-import { openPipe } from "../../src/sys/pipe.ts";
-import { statusAt, statusOf } from "../../src/sys/status.ts";
+import type { Posix } from "../../src/sys/library.ts";
+import { listDirectory, statusAt, statusOf } from "../../src/sys/status.ts";
 
 let folder: string;
 let directory: Descriptor;

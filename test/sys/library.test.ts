@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { readdirSync } from "node:fs";
 import { callsOf, errno, libraryFault } from "../../src/sys/library.ts";
-import { threadsToBeHad } from "../../src/sys/threads.ts";
+import { threadsToBeHad } from "../../src/sys/this-process.ts";
 import { until } from "../kit/until.ts";
 
 test("either all calls are bound or none, and nothing throws", () => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 // Processes start slowly on a machine that is busy with other things.
 setDefaultTimeout(120_000);
 
-const SIGNALS = join(import.meta.dir, "../../src/sys/signals.ts");
+const SIGNALS = join(import.meta.dir, "../../src/sys/process.ts");
 
 test("a handler of SIGCHLD is not replaced", async () => {
   const program = `

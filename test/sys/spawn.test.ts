@@ -1,10 +1,9 @@
 import { dlopen } from "bun:ffi";
 import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
 import { openSync } from "node:fs";
-import { close } from "../../src/sys/descriptors.ts";
-import type { Errno } from "../../src/sys/errors.ts";
-import { openDirectoryPath } from "../../src/sys/opening.ts";
-import { openPipe } from "../../src/sys/pipe.ts";
+import { close, openPipe } from "../../src/sys/descriptors.ts";
+import { openDirectoryPath } from "../../src/sys/entries.ts";
+import type { Errno } from "../../src/sys/library.ts";
 import { collect } from "../../src/sys/process.ts";
 import { type SpawnPlan, spawnProcess } from "../../src/sys/spawn.ts";
 import { until } from "../kit/until.ts";

@@ -1,8 +1,7 @@
 /** The arguments of `npm run formation`, read as strictly as the daemon's: from left to right, up to the first fault. */
 
-import { type ArgsDef, defineCommand } from "citty";
-import { DEFAULT_LIMITS, type Limits } from "../../referee/bounds.ts";
-import { PLATFORMS } from "../../registry/platform.ts";
+import type { Limits } from "../../referee/bounds.ts";
+import { PLATFORMS } from "../../registry/places.ts";
 import {
   ArgumentFault,
   invalid,
@@ -37,49 +36,21 @@ export type FormationFlagsReading =
 
 const CAPSULE = "SCOPE/NAME@VERSION";
 
-const ARGS = {
-  "registry-path": {
-    type: "string",
-    valueHint: "DIR",
-    description: "Local artifact registry (default: $HOME/.murmur/artifacts)",
-  },
-  "max-depth": {
-    type: "string",
-    valueHint: "N",
-    description: `Levels of delegation below the root (default: ${DEFAULT_LIMITS.maxDepth})`,
-  },
-  "max-concurrent": {
-    type: "string",
-    valueHint: "N",
-    description: `Children one session may hold live at once (default: ${DEFAULT_LIMITS.maxConcurrent})`,
-  },
-  "max-live-capsules": {
-    type: "string",
-    valueHint: "N",
-    description: "Capsules live on the host at once (default: from the core count)",
-  },
-  format: { type: "string", valueHint: FORMATS.join("|"), description: "How it is printed (default: text)" },
-  platform: {
-    type: "string",
-    valueHint: "NAME",
-    description: `${PLATFORMS.join(", ")} (default: this host's)`,
-  },
-  expect: { type: "string", valueHint: "FILE", description: "An earlier --format json; says what changed" },
-  why: { type: "string", valueHint: "PARENT CHILD", description: "One pair, on all twelve axes" },
-} as const satisfies ArgsDef;
-
-/** The program as a command: `run` gets the parsed arguments. */
-export function createFormationCommand(run: (reading: FormationFlagsReading) => Promise<void>) {
-  return defineCommand({
-    meta: { name: "formation", description: "Shows what a formation would be granted, before it runs" },
-    args: ARGS,
-    run: ({ rawArgs }) => run(readFormationFlags(rawArgs)),
-  });
-}
+/** Each flag, and how its value is shown. */
+const FLAGS = {
+  "registry-path": { type: "string", valueHint: "DIR" },
+  "max-depth": { type: "string", valueHint: "N" },
+  "max-concurrent": { type: "string", valueHint: "N" },
+  "max-live-capsules": { type: "string", valueHint: "N" },
+  format: { type: "string", valueHint: FORMATS.join("|") },
+  platform: { type: "string", valueHint: "NAME" },
+  expect: { type: "string", valueHint: "FILE" },
+  why: { type: "string", valueHint: "PARENT CHILD" },
+} as const;
 
 /** One line that shows every argument. */
 export function formationUsage(): string {
-  const flags = Object.entries(ARGS).map(([name, { valueHint }]) => `[--${name} ${valueHint}]`);
+  const flags = Object.entries(FLAGS).map(([name, { valueHint }]) => `[--${name} ${valueHint}]`);
   return `usage: formation ${CAPSULE} ${flags.join(" ")}`;
 }
 
@@ -101,7 +72,7 @@ function scan(argv: readonly string[]): FormationFlags {
       given.root = argument;
       continue;
     }
-    const { name, inline } = splitArgument(ARGS, argument);
+    const { name, inline } = splitArgument(FLAGS, argument);
     take(given, name, takeValue(name, inline, rest), rest);
   }
   const { registryPath, platform, limits } = given;
@@ -119,7 +90,7 @@ interface Given {
   limits: { -readonly [Bound in keyof Limits]?: Limits[Bound] };
 }
 
-function take(given: Given, name: keyof typeof ARGS, value: string, rest: string[]): void {
+function take(given: Given, name: keyof typeof FLAGS, value: string, rest: string[]): void {
   switch (name) {
     case "registry-path":
       given.registryPath = nonEmpty(name, value);

@@ -2,7 +2,6 @@
 
 import { readFileSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
-import { runCommand } from "citty";
 import {
   changesText,
   compareFormations,
@@ -17,16 +16,15 @@ import {
   renderDot,
   renderMermaid,
 } from "../../formation/index.ts";
-import { describeOsError } from "../../os-error.ts";
+import { describeOsError, isSystemError } from "../../os-error.ts";
 import { printable } from "../../printable.ts";
 import {
-  createFormationCommand,
   type Format,
   type FormationFlags,
   type FormationFlagsReading,
   formationUsage,
+  readFormationFlags,
 } from "./flags.ts";
-import { writeAll } from "./output.ts";
 
 /** Everything that is listed can be granted; with `--expect`, nothing changed. */
 const GRANTED = 0;
@@ -35,69 +33,70 @@ const NOT_GRANTED = 1;
 /** There is no answer: the arguments, the root or the expected formation cannot be read. */
 const NO_ANSWER = 2;
 
+/** How much is written at once. */
+const CHUNK_CHARACTERS = 64 * 1024;
+
 /** The result of a task: lines for stdout and a status, or one sentence for stderr. */
 type Outcome =
-  | { readonly kind: "answer"; readonly lines: Iterable<string>; readonly status: number }
-  | { readonly kind: "fault"; readonly fault: string };
+  | { readonly ok: true; readonly lines: Iterable<string>; readonly status: number }
+  | { readonly ok: false; readonly fault: string };
 
-await runCommand(createFormationCommand(run), { rawArgs: process.argv.slice(2) });
+await run(readFormationFlags(process.argv.slice(2)));
 
 async function run(reading: FormationFlagsReading): Promise<void> {
   if (reading.kind === "fault") {
-    say(reading.fault);
+    fail(reading.fault);
     process.stderr.write(`${formationUsage()}\n`);
-    process.exitCode = NO_ANSWER;
     return;
   }
   const outcome = await perform(reading.flags).catch(unforeseen);
-  if (outcome.kind === "fault") {
-    say(outcome.fault);
-    process.exitCode = NO_ANSWER;
-    return;
-  }
+  if (!outcome.ok) return fail(outcome.fault);
   const fault = await writeAll(outcome.lines);
-  if (fault !== undefined) say(`the answer could not be written to standard output: ${fault}`);
-  process.exitCode = fault === undefined ? outcome.status : NO_ANSWER;
+  if (fault !== undefined) return fail(`the answer could not be written to standard output: ${fault}`);
+  process.exitCode = outcome.status;
+}
+
+function fail(fault: string): void {
+  process.stderr.write(`formation: ${printable(fault)}\n`);
+  process.exitCode = NO_ANSWER;
 }
 
 function unforeseen(error: unknown): Outcome {
-  return { kind: "fault", fault: describeOsError(error) };
-}
-
-function say(fault: string): void {
-  process.stderr.write(`formation: ${printable(fault)}\n`);
+  return { ok: false, fault: describeOsError(error) };
 }
 
 async function perform({ task, registryPath, platform, limits }: FormationFlags): Promise<Outcome> {
   const registry = registryPath ?? defaultRegistry();
   if (registry === undefined) {
-    return { kind: "fault", fault: "HOME is not an absolute path: give --registry-path" };
+    return { ok: false, fault: "HOME is not an absolute path: give --registry-path" };
   }
   const where = { registryPath: resolve(registry), platform };
   const colour = Boolean(process.stdout.isTTY) && !process.env.NO_COLOR;
+  const answer = (lines: Iterable<string>, isGood: boolean): Outcome => ({
+    ok: true,
+    lines,
+    status: isGood ? GRANTED : NOT_GRANTED,
+  });
   switch (task.kind) {
     case "why": {
       const reading = await inspectPair({ ...where, parent: task.parent, child: task.child });
-      if (!reading.ok) return { kind: "fault", fault: reading.fault };
+      if (!reading.ok) return reading;
       const { pair } = reading;
-      const granted = pair.listed && pair.error === undefined;
-      return { kind: "answer", lines: pairText(pair, { colour }), status: granted ? GRANTED : NOT_GRANTED };
+      return answer(pairText(pair, { colour }), pair.listed && pair.error === undefined);
     }
     case "expect": {
       const expected = readExpected(task.file);
-      if (!expected.ok) return { kind: "fault", fault: expected.fault };
+      if (!expected.ok) return expected;
       const reading = await inspectFormation({ ...where, root: task.root, limits });
-      if (!reading.ok) return { kind: "fault", fault: reading.fault };
+      if (!reading.ok) return reading;
       const changes = compareFormations(expected.formation, reading.formation);
-      const status = isUnchanged(changes) ? GRANTED : NOT_GRANTED;
-      return { kind: "answer", lines: changesText(changes, { colour }), status };
+      return answer(changesText(changes, { colour }), isUnchanged(changes));
     }
     case "show": {
       const reading = await inspectFormation({ ...where, root: task.root, limits });
-      if (!reading.ok) return { kind: "fault", fault: reading.fault };
+      if (!reading.ok) return reading;
       const { formation } = reading;
-      const status = isWhollyGranted(formation) ? GRANTED : NOT_GRANTED;
-      return { kind: "answer", lines: linesOf(formation, task.format, colour), status };
+      return answer(linesOf(formation, task.format, colour), isWhollyGranted(formation));
     }
     default:
       return task satisfies never;
@@ -131,4 +130,33 @@ function readExpected(file: string): ReturnType<typeof parseFormation> {
   } catch (error) {
     return { ok: false, fault: `--expect ${file}: ${describeOsError(error)}` };
   }
+}
+
+/**
+ * Writes a whole answer to standard output, whatever reads it: each line with its line end.
+ *
+ * @returns the OS error, if there was one; a reader that went away is not an error
+ */
+async function writeAll(lines: Iterable<string>): Promise<string | undefined> {
+  // The stream reports an error here and to the callback of `write`. Only the callback's is used.
+  process.stdout.on("error", () => {});
+  try {
+    let chunk = "";
+    for (const line of lines) {
+      chunk += `${line}\n`;
+      if (chunk.length < CHUNK_CHARACTERS) continue;
+      await write(chunk);
+      chunk = "";
+    }
+    await write(chunk);
+    return undefined;
+  } catch (error) {
+    return isSystemError(error) && error.code === "EPIPE" ? undefined : describeOsError(error);
+  }
+}
+
+function write(chunk: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    process.stdout.write(chunk, (error) => (error ? reject(error) : resolve()));
+  });
 }

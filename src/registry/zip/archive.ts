@@ -7,11 +7,15 @@
  * one after another, lists them in that order, gives each one name, and packs every path once.
  */
 
-import type { ArchiveBytes } from "./archive-bytes.ts";
-import { ArchiveFault } from "./archive-fault.ts";
-import { endsEntry, LONGEST_DESCRIPTOR } from "./data-descriptor.ts";
 import { type Directory, type Entry, entriesOf, readDirectory } from "./directory.ts";
-import { describesSameData, LOCAL_BYTES, takeLocalHeader } from "./local-header.ts";
+import { ArchiveFault, type HashedFile } from "./hashed-file.ts";
+import {
+  describesSameData,
+  endsEntry,
+  LOCAL_BYTES,
+  LONGEST_DESCRIPTOR,
+  takeLocalHeader,
+} from "./local-header.ts";
 import { checkManifestEntry, unpackManifest } from "./manifest-entry.ts";
 import { roleOf } from "./names.ts";
 
@@ -20,7 +24,7 @@ import { roleOf } from "./names.ts";
  *
  * @throws ArchiveFault if the archive is broken, ambiguous or over a limit; also what `archive` throws
  */
-export function* readArchivedManifest(archive: ArchiveBytes): Generator<void, Uint8Array> {
+export function* readArchivedManifest(archive: HashedFile): Generator<void, Uint8Array> {
   const directory = yield* readDirectory(archive);
   const wanted = yield* findManifest(directory);
   let manifest: Uint8Array | undefined;
@@ -55,11 +59,7 @@ const MAX_PREFIX_BYTES = 4096;
  * Moves to the next header. A reader that ignores the directory goes from header to header, and would find an entry hidden
  * between two others. So only what belongs to the previous entry may be there.
  */
-function* takeUpTo(
-  position: number,
-  archive: ArchiveBytes,
-  before: Entry | undefined,
-): Generator<void, void> {
+function* takeUpTo(position: number, archive: HashedFile, before: Entry | undefined): Generator<void, void> {
   const length = position - archive.position;
   if (length < 0) throw new ArchiveFault(OVERLAPS);
   if (!before) return yield* takePrefix(archive, length);
@@ -67,7 +67,7 @@ function* takeUpTo(
   if (!isOwn) throw new ArchiveFault("there is other data after one of its entries");
 }
 
-function* takePrefix(archive: ArchiveBytes, length: number): Generator<void, void> {
+function* takePrefix(archive: HashedFile, length: number): Generator<void, void> {
   if (length > MAX_PREFIX_BYTES || (yield* archive.take(length)).includes("PK")) {
     throw new ArchiveFault("there is other data before its first entry");
   }
@@ -91,7 +91,7 @@ function* findManifest(directory: Directory): Generator<void, number> {
 }
 
 /** Moves to the data of an entry. Its local header must agree with the directory. */
-function* takeHeaderOf(entry: Entry, archive: ArchiveBytes, directory: Directory): Generator<void, void> {
+function* takeHeaderOf(entry: Entry, archive: HashedFile, directory: Directory): Generator<void, void> {
   if (entry.offset + LOCAL_BYTES > directory.start) throw new ArchiveFault(OVERLAPS);
   const header = yield* takeLocalHeader(archive);
   const role = roleOf(entry);

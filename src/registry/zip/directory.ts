@@ -1,9 +1,8 @@
 /** The central directory of a ZIP archive: its entries, which must fill it from start to end. */
 
-import type { ArchiveBytes } from "./archive-bytes.ts";
-import { ArchiveFault } from "./archive-fault.ts";
 import { type DirectoryBounds, directoryBounds, LONGEST_END } from "./end-record.ts";
 import { readExtraFields, resolveZip64 } from "./extra-fields.ts";
+import { ArchiveFault, type HashedFile } from "./hashed-file.ts";
 
 /** Enough for some hundred thousand entries. The directory is in memory while the archive is read. */
 const MAX_DIRECTORY_BYTES = 16 * 1024 * 1024;
@@ -31,7 +30,7 @@ export interface Directory extends DirectoryBounds {
 }
 
 /** Finds the directory and reads its bytes. */
-export function* readDirectory(archive: ArchiveBytes): Generator<void, Directory> {
+export function* readDirectory(archive: HashedFile): Generator<void, Directory> {
   const { size } = archive;
   const tailStart = Math.max(0, size - LONGEST_END);
   const tail = yield* archive.peek(tailStart, size - tailStart);

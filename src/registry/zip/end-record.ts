@@ -8,7 +8,7 @@
  * extensions, if there is one). So its archives are never refused here.
  */
 
-import { ArchiveFault } from "./archive-fault.ts";
+import { ArchiveFault } from "./hashed-file.ts";
 
 const END_SIGNATURE = Buffer.from("PK\x05\x06", "latin1");
 const END_BYTES = 22;

@@ -4,7 +4,7 @@
  * An ordinary archiver writes whole fields, each kind at most once, so its archives are never refused here.
  */
 
-import { ArchiveFault } from "./archive-fault.ts";
+import { ArchiveFault } from "./hashed-file.ts";
 
 const ZIP64 = 0x0001;
 const UNICODE_PATH = 0x7075;

@@ -1,11 +1,11 @@
 /**
- * The header before the data of an entry. Some readers use it instead of the directory, so the two must agree.
+ * What stands around the data of an entry: its header, and behind it perhaps a data descriptor, with the sizes and the checksum
+ * from an archiver that did not know them before. Some readers use these instead of the directory, so they must agree with it.
  */
 
-import type { ArchiveBytes } from "./archive-bytes.ts";
-import { ArchiveFault } from "./archive-fault.ts";
 import type { Entry } from "./directory.ts";
 import { readExtraFields, resolveZip64 } from "./extra-fields.ts";
+import { ArchiveFault, type HashedFile } from "./hashed-file.ts";
 
 const LOCAL_SIGNATURE = 0x04034b50;
 /** The part of fixed length. */
@@ -27,7 +27,7 @@ export interface LocalHeader {
 }
 
 /** Reads the header at the archive's position, up to the data. */
-export function* takeLocalHeader(archive: ArchiveBytes): Generator<void, LocalHeader> {
+export function* takeLocalHeader(archive: HashedFile): Generator<void, LocalHeader> {
   const fixed = yield* archive.take(LOCAL_BYTES);
   if (fixed.readUInt32LE(0) !== LOCAL_SIGNATURE) {
     throw new ArchiveFault("one of its entries is not where the directory says");
@@ -56,4 +56,33 @@ export function describesSameData(header: LocalHeader, entry: Entry): boolean {
   return (["crc32", "compressedSize", "uncompressedSize"] as const).every(
     (field) => header[field] === entry[field] || isUnknown(header[field]),
   );
+}
+
+const DESCRIPTOR_SIGNATURE = Buffer.from("PK\x07\x08", "latin1");
+
+/** A signature, a checksum and two sizes of 64 bits. */
+export const LONGEST_DESCRIPTOR = 24;
+
+/** Whether these bytes are exactly what must follow the entry's data: its descriptor, or nothing if it has none. */
+export function endsEntry(bytes: Buffer, entry: Entry): boolean {
+  if ((entry.flags & FLAG_DATA_DESCRIPTOR) === 0) return bytes.length === 0;
+  return [true, false].some((isLong) => {
+    const numbers = numbersOf(entry, isLong);
+    // The signature is optional.
+    return bytes.equals(numbers) || bytes.equals(Buffer.concat([DESCRIPTOR_SIGNATURE, numbers]));
+  });
+}
+
+function numbersOf({ crc32, compressedSize, uncompressedSize }: Entry, isLong: boolean): Buffer {
+  const bytes = Buffer.alloc(isLong ? 20 : 12);
+  bytes.writeUInt32LE(crc32, 0);
+  if (isLong) {
+    bytes.writeBigUInt64LE(BigInt(compressedSize), 4);
+    bytes.writeBigUInt64LE(BigInt.asUintN(64, BigInt(uncompressedSize)), 12);
+  } else {
+    // A size over 32 bits has no short form. Its lowest 32 bits never match a descriptor that an archiver wrote.
+    bytes.writeUInt32LE(compressedSize % 2 ** 32, 4);
+    bytes.writeUInt32LE(uncompressedSize % 2 ** 32, 8);
+  }
+  return bytes;
 }

@@ -6,8 +6,8 @@
  */
 
 import { MAX_MANIFEST_BYTES } from "../manifest.ts";
-import { ArchiveFault } from "./archive-fault.ts";
 import type { Entry } from "./directory.ts";
+import { ArchiveFault } from "./hashed-file.ts";
 
 /** Deflate adds only a few bytes to what it cannot shrink, so a longer stream is an attack. */
 const MAX_COMPRESSED_BYTES = 2 * MAX_MANIFEST_BYTES;

@@ -3,10 +3,10 @@
  * some the Unicode path next to either.
  */
 
-import { ArchiveFault } from "./archive-fault.ts";
-import { leadsToManifest } from "./unpacked-path.ts";
+import { ArchiveFault } from "./hashed-file.ts";
 
-const MANIFEST_NAME = Buffer.from("murmur.yaml");
+const MANIFEST = "murmur.yaml";
+const MANIFEST_NAME = Buffer.from(MANIFEST);
 
 /** The names in a header. */
 export interface Names {
@@ -33,4 +33,30 @@ export function roleOf({ name, unicodePath }: Names): Role {
   if (exact === names.length) return "manifest";
   if (exact > 0) throw new ArchiveFault("one of its entries goes by two names");
   return names.some(leadsToManifest) ? "another of that path" : "another file";
+}
+
+/** What unpackers drop or replace. They keep bytes of other alphabets. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this looks for
+const MENDED = /[\u0000-\u001f\u007f\\:;?*"<>|]|^ |[. ]$/;
+
+/** Whether every unpacker writes this component the same way. */
+function isPlain(component: string): boolean {
+  return /[a-z0-9_]/.test(component) && !MENDED.test(component);
+}
+
+/**
+ * Whether an unpacker may write this entry to the root's `murmur.yaml`.
+ *
+ * Unpackers change names, each in its own way. They drop unprintable characters, drive letters, the version after a `;`,
+ * empty components and dots; some read `\` as `/`, and some disks ignore case. So a name that contains the manifest's
+ * counts as the manifest, unless it clearly is another path: `examples/murmur.yaml`, `murmur.yaml.orig`.
+ */
+export function leadsToManifest(name: Buffer): boolean {
+  const path = name.toString("latin1").toLowerCase();
+  const printable = path.replace(/[^!-~]/g, "");
+  if (!printable.includes(MANIFEST)) return false;
+  // A directory's name ends with a slash.
+  const components = path.replace(/\/$/, "").split("/");
+  if (!components.every(isPlain)) return true;
+  return components.length === 1 && printable.replace(/\/$/, "") === MANIFEST;
 }

@@ -9,7 +9,7 @@ import {
   parseArtifactVersion,
 } from "../../registry/artifact-name.ts";
 import { fault, ok, type Result } from "../../result.ts";
-import { type JsonObject, parseJsonObject } from "../json.ts";
+import { type JsonObject, parseJsonObject } from "../wire.ts";
 import type { Environment } from "./environment.ts";
 
 /** The program and its arguments: `MURMUR_MUR_BINARY`, or else the executable that runs here. */

@@ -1,14 +1,29 @@
 /** The environment of a runtime, of a child that it starts, and of the commands that either runs. */
 
 import { fault, ok, type Result } from "../../result.ts";
-import type { StartRefusal } from "../start-refusal.ts";
-import { formatSpawnerHandle, type SpawnerHandle } from "./spawner-handle.ts";
+import { addressOf, type DoorUrl, parseDoorUrl, parseJsonObject } from "../wire.ts";
 
 /** A process environment. Names are own keys. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A formation: `frm_` and 32 lowercase hex digits. */
-export type FormationId = string & { readonly __brand: "FormationId" };
+/**
+ * Why a capsule does not start, with the code for its operator to look up if there is one.
+ *
+ * `E-RUN-019`: it could not take part in spawning (no daemon, no registration, no readable approval).
+ * `E-RUN-020`: its spawner handle or its spawner lifeline is invalid. `E-RUN-044`: its formation id is invalid.
+ * `E-RUN-046`: its formation did not hand it what a member must get.
+ * `E-MAN-003`: its own manifest could not be loaded from its own store.
+ */
+export interface StartRefusal {
+  readonly code?: "E-RUN-019" | "E-RUN-020" | "E-RUN-044" | "E-RUN-046" | "E-MAN-003";
+  /** One sentence that names what to change and holds no token. */
+  readonly message: string;
+}
+
+/** The refusal as one line for standard error: `E-RUN-019: …`. */
+export function describeRefusal({ code, message }: StartRefusal): string {
+  return code ? `${code}: ${message}` : message;
+}
 
 /**
  * The nine names that the runtime sets in a delegated child, whatever either manifest lists (API page, "The child's
@@ -36,7 +51,7 @@ export interface ChildEnvironment {
   /** The number of the lifeline's read end in the child. */
   readonly lifeline: number;
   readonly handle?: SpawnerHandle | undefined;
-  readonly formationId?: FormationId | undefined;
+  readonly formationId?: string | undefined;
   /** `capabilities.env.allow` of the parent's manifest and of the child's. */
   readonly parentAllows: readonly string[];
   readonly childAllows: readonly string[];
@@ -106,18 +121,6 @@ export function commandEnvironment(
   return scrubbed;
 }
 
-/** Reads `MURMUR_FORMATION_ID`. Unset or blank means that the session is in no formation. */
-export function readFormationId(environment: Environment): Result<FormationId | undefined, StartRefusal> {
-  const text = own(environment, "MURMUR_FORMATION_ID")?.trim() ?? "";
-  if (text === "") return ok(undefined);
-  if (/^frm_[0-9a-f]{32}$/.test(text)) return ok(text as FormationId);
-  return fault({
-    code: "E-RUN-044",
-    message:
-      "MURMUR_FORMATION_ID is not a formation id: it must be frm_ and 32 lowercase hex digits, or unset",
-  });
-}
-
 /** `lifecycle.delegation_deadline_secs` if the manifest has none. */
 const DEFAULT_DELEGATION_SECS = 600;
 
@@ -129,4 +132,61 @@ export function delegationTimeoutSecs(environment: Environment, declared?: numbe
   const text = own(environment, "MURMUR_DELEGATION_TIMEOUT_SECS")?.trim() ?? "";
   const secs = /^\d+$/.test(text) ? Number(text) : 0;
   return secs > 0 ? secs : (declared ?? DEFAULT_DELEGATION_SECS);
+}
+
+/** `MURMUR_SPAWNER`: where a delegated child reports its outcome, and for which delegation. */
+export interface SpawnerHandle {
+  /** The parent's session. A completion addressed to any other is refused. */
+  readonly sessionId: string;
+  /** The conversation that the delegation comes from. */
+  readonly contextId: string;
+  readonly delegationId: string;
+  /** The parent's door. Absent if no completion is wanted (a plan's `capsule` step). */
+  readonly url?: DoorUrl;
+}
+
+/** The handle as the value of `MURMUR_SPAWNER`: compact JSON. */
+export function formatSpawnerHandle(handle: SpawnerHandle): string {
+  return JSON.stringify({
+    ...(handle.url && { url: `http://${addressOf(handle.url)}` }),
+    session_id: handle.sessionId,
+    context_id: handle.contextId,
+    delegation_id: handle.delegationId,
+  });
+}
+
+/**
+ * Reads `MURMUR_SPAWNER`. Absent or blank means that nobody delegated this capsule.
+ *
+ * @returns `E-RUN-020` if the value is unreadable; the message never holds the value
+ */
+export function parseSpawnerHandle(
+  value: string | undefined,
+): Result<SpawnerHandle | undefined, StartRefusal> {
+  if (value === undefined || value.trim() === "") return ok(undefined);
+  const fields = parseJsonObject(value);
+  if (!fields) return unreadable("it is not a JSON object");
+  const sessionId = id(fields.session_id);
+  const contextId = id(fields.context_id);
+  const delegationId = id(fields.delegation_id);
+  if (!sessionId) return unreadable("session_id is not an id");
+  if (!contextId) return unreadable("context_id is not an id");
+  if (!delegationId) return unreadable("delegation_id is not an id");
+  const named = { sessionId, contextId, delegationId };
+  if (fields.url === undefined) return ok(named);
+  const url = typeof fields.url === "string" ? parseDoorUrl(fields.url) : undefined;
+  if (!url) return unreadable("url is not http://<loopback address>:<port>");
+  return ok({ ...named, url });
+}
+
+function unreadable(why: string): Result<never, StartRefusal> {
+  return fault({
+    code: "E-RUN-020",
+    message: `MURMUR_SPAWNER does not hold a spawner handle: ${why}; unset it to start this capsule on its own`,
+  });
+}
+
+/** The ids are sent in request headers, so only visible ASCII is allowed. */
+function id(value: unknown): string | undefined {
+  return typeof value === "string" && /^[\x21-\x7e]{1,512}$/.test(value) ? value : undefined;
 }

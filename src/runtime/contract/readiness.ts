@@ -2,10 +2,9 @@
 
 import { SESSION_ID_PATTERN } from "../../api/schemas.ts";
 import { fault, ok, type Result } from "../../result.ts";
-import { addressOf, type DoorUrl, parseDoorUrl } from "../addresses.ts";
-import { objectIn, parseJsonObject, stringIn } from "../json.ts";
 import { redactSaid } from "../redaction.ts";
 import { parseSecret, type Secret } from "../secret.ts";
+import { addressOf, type DoorUrl, objectIn, parseDoorUrl, parseJsonObject, stringIn } from "../wire.ts";
 
 const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
 
@@ -71,6 +70,32 @@ const TOLD_FROM_CHANCE = 16;
 function showsToken(id: string, tokens: readonly Secret[]): boolean {
   const long = tokens.filter((token) => token.reveal().length >= TOLD_FROM_CHANCE);
   return redactSaid(id, long) !== id;
+}
+
+/** The session ids of a session's children. */
+export type ChildSessions = ReturnType<typeof createChildSessions>;
+
+/**
+ * Each child must have a session id of its own. A child's records and result are looked up by its id, so a child that
+ * reported another session's id could have that session's files read and written as its own. An id stays taken for as
+ * long as this process runs, because what a child left behind still belongs to that child.
+ *
+ * @param spawner the session that started this one, if there is one
+ */
+export function createChildSessions(own: string, spawner: string | undefined) {
+  const taken = new Map([[own, "this capsule"]]);
+  if (spawner !== undefined && spawner !== own) taken.set(spawner, "this capsule's spawner");
+  return {
+    /** Takes the id that a child reported. The fault is a phrase that says who has it, and follows "its first line ". */
+    claim(id: string): Result<undefined, string> {
+      const whose = taken.get(id);
+      if (whose !== undefined) {
+        return fault(`names the session of ${whose}, ${id}; a child must report an id that it minted itself`);
+      }
+      taken.set(id, "another child of this capsule");
+      return ok(undefined);
+    },
+  };
 }
 
 /** What a TypeScript capsule says about itself. */

@@ -1,12 +1,11 @@
 /** The part of A2A 1.0 over JSON-RPC that delegations use. */
 
 import { printable } from "../../printable.ts";
-import type { DoorUrl } from "../addresses.ts";
 import type { Clock } from "../clock.ts";
 import { exchange, type HttpExchange } from "../http.ts";
-import { type JsonObject, objectIn, parseJsonObject, stringIn } from "../json.ts";
 import { redactSaid } from "../redaction.ts";
 import { Secret } from "../secret.ts";
+import { type DoorUrl, type JsonObject, objectIn, parseJsonObject, stringIn } from "../wire.ts";
 
 export const A2A_VERSION = "1.0";
 export const VERSION_HEADER = "a2a-version";

@@ -1,10 +1,8 @@
 /** The door of a delegated capsule: A2A on a free loopback port, and the one task that it takes there. */
 
 import { Elysia } from "elysia";
-import { type DoorUrl, parseDoorUrl } from "../addresses.ts";
-import { newId } from "../identifiers.ts";
-import { objectIn, stringIn } from "../json.ts";
 import type { Secret } from "../secret.ts";
+import { type DoorUrl, newId, objectIn, parseDoorUrl, stringIn } from "../wire.ts";
 import {
   INVALID_PARAMS,
   METHOD_NOT_FOUND,

@@ -1,8 +1,7 @@
 /** The child of a delegation: how long it may run, what it recorded, how it ended, and its end if none is posted. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import { endAll } from "../launch/ending.ts";
-import { describeExit } from "../launch/exit-status.ts";
+import { describeExit, endAll } from "../launch/held-process.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { redactSaid } from "../redaction.ts";
 import type { RegisteredSession } from "../session/session.ts";

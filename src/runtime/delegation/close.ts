@@ -2,7 +2,7 @@
 
 import { printable } from "../../printable.ts";
 import { bareName } from "../../registry/artifact-name.ts";
-import { describeExit } from "../launch/exit-status.ts";
+import { describeExit } from "../launch/held-process.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { type Delegation, type DelegationEnd, durationOf, record, reportOf } from "./child.ts";
 import { type DelegationIdentity, notice, type Post, type Report } from "./completion.ts";

@@ -1,14 +1,14 @@
 /** A completion: how a delegation's end is described in `completion.json` and to the parent's door. */
 
 import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
+import { writeAll } from "../../sys/content.ts";
 import type { Descriptor } from "../../sys/descriptors.ts";
-import { describeError, type Errno, type Posix } from "../../sys/errors.ts";
-import { parseJsonObject, stringIn } from "../json.ts";
+import { describeError, type Errno, type Posix } from "../../sys/library.ts";
 import { redactSaid } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
+import { openRegularFile, readAtOnce, replaceFile } from "../tree/files.ts";
 import type { HeldDirectory } from "../tree/held.ts";
-import { openRegularFile, readAtOnce } from "../tree/regular-file.ts";
-import { replaceFile, writeAll } from "../tree/replaced-file.ts";
+import { parseJsonObject, stringIn } from "../wire.ts";
 import { cutText } from "./untrusted.ts";
 
 const STATUSES = ["ok", "error", "crashed", "terminated"] as const;

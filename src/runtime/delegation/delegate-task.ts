@@ -7,9 +7,9 @@ import {
   parseArtifactVersion,
 } from "../../registry/artifact-name.ts";
 import { fault, ok, type Result } from "../../result.ts";
-import { objectIn, stringIn } from "../json.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import type { RuntimeManifest } from "../manifest.ts";
+import { objectIn, stringIn } from "../wire.ts";
 import { CUT_MARK, cutText } from "./untrusted.ts";
 
 /** A tool's definition; `input_schema` is JSON Schema. */

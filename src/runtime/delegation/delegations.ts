@@ -2,11 +2,11 @@
 
 import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
 import { fault } from "../../result.ts";
-import type { DoorUrl } from "../addresses.ts";
 import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { launch as launchChild } from "../launch/launch.ts";
 import type { LaunchOutcome, LaunchRequest } from "../launch/outcome.ts";
 import type { DelegatingSession, RegisteredSession } from "../session/session.ts";
+import type { DoorUrl } from "../wire.ts";
 import { type StepOutcome, startCapsuleStep } from "./capsule-step.ts";
 import { abandon } from "./child.ts";
 import { joinBlocks, outcomeBlock } from "./close.ts";

@@ -5,11 +5,10 @@
 
 import type { ArtifactName } from "../../registry/artifact-name.ts";
 import { fault, ok, type Result } from "../../result.ts";
-import type { DoorUrl } from "../addresses.ts";
 import { type Clock, within } from "../clock.ts";
-import { objectIn, stringIn } from "../json.ts";
-import { describeExit } from "../launch/exit-status.ts";
+import { describeExit } from "../launch/held-process.ts";
 import type { Secret } from "../secret.ts";
+import { type DoorUrl, objectIn, stringIn } from "../wire.ts";
 import { callDoor, type RpcReply, userMessage } from "./a2a.ts";
 import { type Delegation, pastDeadline, watchLeftMs } from "./child.ts";
 import { quoteChild, quoteLines } from "./untrusted.ts";

@@ -1,6 +1,6 @@
 /** What a task has in flight, and the round in which it waits for that (API page, "How the outcome arrives"). */
 
-import { unlessAborted } from "../given-up.ts";
+import { unlessAborted } from "../clock.ts";
 import type { ClosedDelegation } from "./close.ts";
 import type { WatchedDelegation } from "./watch.ts";
 

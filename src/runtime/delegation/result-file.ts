@@ -1,14 +1,14 @@
 /** The file in which a capsule leaves its answer: written by the capsule, read by its parent. */
 
 import { fault, ok, type Result } from "../../result.ts";
+import { writeAll } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { describeError, type Errno, type Posix } from "../../sys/errors.ts";
+import { describeError, type Errno, type Posix } from "../../sys/library.ts";
 import { CHILD_FILE_BYTES, readChildFile } from "../child-files.ts";
 import { createRedactor, redactBytes } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
-import type { HeldDirectory } from "../tree/held.ts";
-import { chunksOf, openRegularFile, type RegularFile, readAtOnce } from "../tree/regular-file.ts";
-import { ensureDirectoryAt, replaceFile, writeAll } from "../tree/replaced-file.ts";
+import { chunksOf, openRegularFile, type RegularFile, readAtOnce, replaceFile } from "../tree/files.ts";
+import { ensureDirectoryAt, type HeldDirectory } from "../tree/held.ts";
 import { CUT_MARK, decodeUtf8, wholeCharacters } from "./untrusted.ts";
 
 const FOLDER = "out";

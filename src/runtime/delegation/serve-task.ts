@@ -1,13 +1,12 @@
 /** The child's side: a TypeScript capsule takes one task over A2A, answers it, and reports how it ended. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import type { DoorUrl } from "../addresses.ts";
-import type { Clock } from "../clock.ts";
-import type { SpawnerHandle } from "../contract/spawner-handle.ts";
-import { unlessAborted } from "../given-up.ts";
-import { type EndedBy, endWithSpawner } from "../lifeline/follow.ts";
+import { type Clock, unlessAborted } from "../clock.ts";
+import type { SpawnerHandle } from "../contract/environment.ts";
 import type { Secret } from "../secret.ts";
+import { type EndedBy, endWithSpawner } from "../session/follow.ts";
 import { announceReady, closeSession, type Session } from "../session/session.ts";
+import type { DoorUrl } from "../wire.ts";
 import { callDoor, userMessage } from "./a2a.ts";
 import { closeTask, createTaskSlot, openChildDoor, type RunEnd, type TaskEnd } from "./child-door.ts";
 import { notice, type Post, type Report, reportCompletion } from "./completion.ts";

@@ -1,13 +1,12 @@
 /** Gets the result of a plan's `capsule` step: an agent's from its task over A2A, a script's from its exit. */
 
-import type { DoorUrl } from "../addresses.ts";
 import { CHILD_FILE_BYTES } from "../child-files.ts";
 import type { Clock } from "../clock.ts";
-import { objectIn, stringIn } from "../json.ts";
-import { describeExit } from "../launch/exit-status.ts";
+import { describeExit } from "../launch/held-process.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { redact } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
+import { type DoorUrl, objectIn, stringIn } from "../wire.ts";
 import { callDoor } from "./a2a.ts";
 import { EXIT_AFTER_COMPLETION_MS, recordOf, type WatchedChild, watchLeftMs } from "./child.ts";
 import { deliverTask, describeReply, pauseFor } from "./hand-over.ts";

@@ -3,11 +3,11 @@
 import { printable } from "../../printable.ts";
 import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
 import type { RunArguments } from "../contract/arguments.ts";
-import { objectIn, stringIn } from "../json.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { redactSaid } from "../redaction.ts";
-import { appendLine } from "../tree/appended-file.ts";
+import { appendLine } from "../tree/files.ts";
 import type { HeldDirectory } from "../tree/held.ts";
+import { objectIn, stringIn } from "../wire.ts";
 import type { DelegateTask } from "./delegate-task.ts";
 import { cutText } from "./untrusted.ts";
 

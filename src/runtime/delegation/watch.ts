@@ -1,8 +1,7 @@
 /** One delegation from the moment its child has its task to its close: watch it, end it if needed, report it once. */
 
 import { within } from "../clock.ts";
-import { GRACE_MS } from "../launch/ending.ts";
-import { describeExit } from "../launch/exit-status.ts";
+import { describeExit, GRACE_MS } from "../launch/held-process.ts";
 import {
   type Delegation,
   type DelegationEnd,

@@ -3,19 +3,16 @@
  */
 
 import { fault, ok, type Result } from "../../result.ts";
-import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { describeError, type Posix } from "../../sys/errors.ts";
-import { openPipe } from "../../sys/pipe.ts";
-import { keepExitStatuses } from "../../sys/signals.ts";
+import { write } from "../../sys/content.ts";
+import { close, type Descriptor, openPipe, writable } from "../../sys/descriptors.ts";
+import { describeError, type Posix } from "../../sys/library.ts";
+import { keepExitStatuses } from "../../sys/process.ts";
 import { spawnProcess } from "../../sys/spawn.ts";
-import type { Clock } from "../clock.ts";
-import { within } from "../clock.ts";
+import { type Clock, within } from "../clock.ts";
 import type { Output } from "../output.ts";
 import type { Secret } from "../secret.ts";
-import { feedLine } from "./feed-line.ts";
+import { createStderrEcho, createStdoutRelay, type FirstLine } from "./child-output.ts";
 import { type HeldProcess, holdProcess, lookSoon } from "./held-process.ts";
-import { createStderrEcho } from "./stderr-echo.ts";
-import { createStdoutRelay, type FirstLine } from "./stdout-relay.ts";
 
 export interface ChildProcess extends HeldProcess {
   readonly firstLine: Promise<FirstLine>;
@@ -91,6 +88,28 @@ function openPipes(): Posix<readonly [Pipe, Pipe, Pipe]> {
   return input && output && errors ? ok([input, output, errors]) : fault("EUNKNOWN");
 }
 
+/** How many bytes a writable pipe takes without waiting, on every platform (`PIPE_BUF`). */
+const PORTION_BYTES = 512;
+const PAUSE_MS = 20;
+
+/**
+ * Writes `text` to the pipe and closes it. This is usually done at once, because a new pipe has room for more than a
+ * line. What does not fit waits until the child reads. If the child is already gone, its exit tells that.
+ */
+export function feedLine(pipe: Descriptor, text: string): void {
+  let rest: Uint8Array = Buffer.from(text);
+  const feed = () => {
+    while (rest.length > 0) {
+      if (!writable(pipe)) return void setTimeout(feed, PAUSE_MS);
+      const written = write(pipe, rest.subarray(0, PORTION_BYTES));
+      if (!written.ok) break;
+      rest = rest.subarray(written.value);
+    }
+    close(pipe);
+  };
+  feed();
+}
+
 function serveProcess(pid: number, plan: StartPlan, [output = -1, errors = -1]: Descriptor[]): ChildProcess {
   const held = holdProcess(pid, plan.clock, plan.diagnose);
   const stdout = createStdoutRelay(unbroken(plan.output.stdout));
@@ -124,17 +143,17 @@ function unbroken(write: (bytes: Uint8Array) => Promise<void>): (bytes: Uint8Arr
   };
 }
 
-interface PipeReader {
-  write(chunk: Uint8Array): Promise<void>;
-  end(): Promise<void>;
-}
-
 /**
  * Reads a pipe to its end. Some time after the exit it stops waiting, since another process may hold the pipe's other
  * end. The stream gets a descriptor of its own once its reader exists, so the caller must close the pipe's. The wait
  * uses the event loop, not a thread.
  */
-async function serve(pipe: Descriptor, into: PipeReader, { gone }: HeldProcess, clock: Clock): Promise<void> {
+async function serve(
+  pipe: Descriptor,
+  into: { write(chunk: Uint8Array): Promise<void>; end(): Promise<void> },
+  { gone }: HeldProcess,
+  clock: Clock,
+): Promise<void> {
   let ended = false;
   let stopGivingUp = () => {};
   try {

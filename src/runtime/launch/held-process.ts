@@ -1,5 +1,5 @@
 /**
- * The processes that this one started, until they have been reaped.
+ * The processes that this one started, until they have been reaped: how each ended, and how they are ended.
  *
  * Linux gives each a descriptor that becomes readable when the process exits (`pidfd_open`). One call checks all of
  * them: soon after a hint that one ended, and less and less often while nothing happens. Elsewhere, and where there is
@@ -8,11 +8,10 @@
  * program may do what it likes with SIGCHLD.
  */
 
-import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { readable } from "../../sys/poll.ts";
-import { collect, openProcess, signalProcess } from "../../sys/process.ts";
+import { constants } from "node:os";
+import { close, type Descriptor, readable } from "../../sys/descriptors.ts";
+import { collect, openProcess, signalProcess, type Wait } from "../../sys/process.ts";
 import type { Clock } from "../clock.ts";
-import { type ExitStatus, exitStatusOf } from "./exit-status.ts";
 
 /** The pause between two checks, in milliseconds. It doubles from the first value to the longest. */
 const FIRST_PAUSE_MS = 1;
@@ -21,25 +20,39 @@ const LONGEST_PAUSE_MS = 100;
  * How long a process may take to be reaped after it was seen to have exited, or was sent SIGKILL. After that, those who
  * wait for it continue without it.
  */
-export const UNREAPED_MS = 1_000;
+const UNREAPED_MS = 1_000;
 
-export interface HeldProcess {
-  readonly pid: number;
+/** What is known of a process that has ended, or that cannot be reaped. */
+export type ExitStatus =
+  | { readonly kind: "exited"; readonly status: number }
+  | { readonly kind: "signaled"; readonly signal: string; readonly number: number }
+  /**
+   * Its status could not be collected. `lost`: it is gone, and the system kept no status. `unreaped`: it has exited or
+   * was killed, but something else, such as a debugger, prevents reaping.
+   */
+  | { readonly kind: "lost" | "unreaped"; readonly why: string };
+
+/** Something that can be ended: a process that the launcher holds. */
+export interface Endable {
   /**
    * Settles once the process has been reaped. If it cannot be reaped, this settles as `unreaped`, 1 s after it was seen
    * to have exited or was sent SIGKILL. Never rejects.
    */
   readonly exited: Promise<ExitStatus>;
-  /** Settles once the process has certainly exited. Never settles if not even SIGKILL ends it. */
-  readonly gone: Promise<void>;
   /** Signals this very process. Does nothing if it has been reaped, or may not be signalled. */
   signal(signal: "SIGTERM" | "SIGKILL"): void;
+}
+
+export interface HeldProcess extends Endable {
+  readonly pid: number;
+  /** Settles once the process has certainly exited. Never settles if not even SIGKILL ends it. */
+  readonly gone: Promise<void>;
 }
 
 interface Watched {
   readonly pid: number;
   /** Readable once the process has exited. Absent if the system has no such descriptor. */
-  readonly held: Descriptor | undefined;
+  readonly descriptor: Descriptor | undefined;
   hasExited: boolean;
   readonly onExit: () => void;
   readonly onEnd: (status: ExitStatus) => void;
@@ -54,7 +67,7 @@ let timer: ReturnType<typeof setTimeout> | undefined;
 /** Holds a child that has just been started. Calls `diagnose` if the child cannot be reaped. */
 export function holdProcess(pid: number, clock: Clock, diagnose: (line: string) => void): HeldProcess {
   const opened = openProcess(pid);
-  const held = opened.ok ? opened.value : undefined;
+  const descriptor = opened.ok ? opened.value : undefined;
   const exit = Promise.withResolvers<ExitStatus>();
   const gone = Promise.withResolvers<void>();
   let stopWaiting: (() => void) | undefined;
@@ -67,7 +80,7 @@ export function holdProcess(pid: number, clock: Clock, diagnose: (line: string) 
   };
   const one: Watched = {
     pid,
-    held,
+    descriptor,
     hasExited: false,
     awaited: true,
     onExit() {
@@ -76,7 +89,7 @@ export function holdProcess(pid: number, clock: Clock, diagnose: (line: string) 
     },
     onEnd(status) {
       stopWaiting?.();
-      if (held !== undefined) close(held);
+      if (descriptor !== undefined) close(descriptor);
       gone.resolve();
       exit.resolve(status);
     },
@@ -90,7 +103,7 @@ export function holdProcess(pid: number, clock: Clock, diagnose: (line: string) 
     signal(signal) {
       if (!watched.has(one)) return;
       // A child that has changed its user can no longer be signalled. The other children must still get their signal.
-      signalProcess(pid, held, signal);
+      signalProcess(pid, descriptor, signal);
       if (signal === "SIGKILL") boundWaiting();
       lookSoon();
     },
@@ -111,11 +124,11 @@ function lookAfterPause(): void {
 }
 
 function look(): void {
-  const open = [...watched].filter(({ held, hasExited }) => held !== undefined && !hasExited);
-  const ended = readable(open.map(({ held }) => held ?? -1));
+  const open = [...watched].filter(({ descriptor, hasExited }) => descriptor !== undefined && !hasExited);
+  const ended = readable(open.map(({ descriptor }) => descriptor ?? -1));
   for (const [at, one] of open.entries()) one.hasExited ||= ended[at] === true;
   for (const one of watched) {
-    if (one.held !== undefined && !one.hasExited) continue;
+    if (one.descriptor !== undefined && !one.hasExited) continue;
     const status = collect(one.pid);
     if (status.ok && status.value === undefined) {
       if (one.hasExited) one.onExit();
@@ -138,4 +151,59 @@ function unreaped(pid: number, hasExited: boolean): string {
     ? "it has exited, and another process, such as a debugger, holds it"
     : "a second after SIGKILL it had not exited";
   return `pid ${pid} could not be reaped: ${why}`;
+}
+
+/** What the system says about it. A real-time signal has no name. */
+function exitStatusOf(wait: Wait): ExitStatus {
+  if (wait.kind === "exited") return wait;
+  const { number } = wait;
+  // Some numbers have two names (SIGABRT, SIGIOT). The first is the usual one.
+  const [name] = Object.entries(constants.signals).find(([, one]) => one === number) ?? [`SIG${number}`];
+  return { kind: "signaled", signal: name, number };
+}
+
+/** `exit status: 1`, `signal: 9 (SIGKILL)`. */
+export function describeExit(status: ExitStatus): string {
+  switch (status.kind) {
+    case "exited":
+      return `exit status: ${status.status}`;
+    case "signaled":
+      return `signal: ${status.number} (${status.signal})`;
+    case "lost":
+    case "unreaped":
+      return `exit status: unknown, ${status.why}`;
+    default:
+      return status satisfies never;
+  }
+}
+
+/** How long a child may take to wind down after SIGTERM. */
+export const GRACE_MS = 5_000;
+/** The same when this process was itself sent SIGTERM by its spawner, which sends SIGKILL after 5 seconds. */
+export const HURRIED_GRACE_MS = 3_000;
+
+/**
+ * Ends every one of them: SIGTERM, some time to wind down, SIGKILL, then reaping. All are signalled at once and share one
+ * grace period. Returns when all have been reaped, at the latest 1 s after SIGKILL. A process that had already ended
+ * keeps its outcome.
+ *
+ * @param hurry a session's `hurry.signal`: once it has aborted, the grace is 3 s instead of 5
+ */
+export async function endAll(children: readonly Endable[], clock: Clock, hurry?: AbortSignal): Promise<void> {
+  const signalAll = (signal: "SIGTERM" | "SIGKILL") => {
+    for (const child of children) child.signal(signal);
+  };
+  signalAll("SIGTERM");
+  const cancels: (() => void)[] = [];
+  const killAfter = (ms: number) => void cancels.push(clock.after(ms, () => signalAll("SIGKILL")));
+  const hasten = () => killAfter(HURRIED_GRACE_MS);
+  killAfter(GRACE_MS);
+  if (hurry?.aborted) hasten();
+  else hurry?.addEventListener("abort", hasten, { once: true });
+  try {
+    await Promise.all(children.map((child) => child.exited));
+  } finally {
+    hurry?.removeEventListener("abort", hasten);
+    for (const cancel of cancels) cancel();
+  }
 }

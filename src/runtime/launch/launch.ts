@@ -12,20 +12,26 @@ import { fault, ok, type Result } from "../../result.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
 import { childCommand } from "../contract/arguments.ts";
 import { childEnvironment } from "../contract/environment.ts";
+import { openLifeline, type ParentLifeline } from "../contract/lifeline.ts";
 import type { ChildDirectory } from "../directories.ts";
-import { newId } from "../identifiers.ts";
-import { openLifeline, type ParentLifeline } from "../lifeline/parent.ts";
 import type { RuntimeManifest } from "../manifest.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
-import { awaitReadiness } from "./awaited-readiness.ts";
-import { withoutThrowing } from "./callbacks.ts";
+import { newId } from "../wire.ts";
 import { CHILD_LIFELINE, startProcess } from "./child-process.ts";
-import { endAll } from "./ending.ts";
-import { canceled, type Failed, failed, failure } from "./failure.ts";
-import { launchedChild, type Started } from "./launched-child.ts";
-import type { LaunchOutcome, LaunchRequest } from "./outcome.ts";
+import { endAll } from "./held-process.ts";
+import { awaitReadiness, launchedChild, type Started } from "./launched-child.ts";
+import {
+  canceled,
+  type FailedLaunch,
+  failed,
+  type LaunchedChild,
+  type LaunchFailure,
+  type LaunchOutcome,
+  type LaunchRequest,
+  withoutThrowing,
+} from "./outcome.ts";
 
 /** Everything a step of one launch looks at. */
 interface Launch {
@@ -46,28 +52,27 @@ export async function launch(session: RegisteredSession, given: LaunchRequest): 
     return await askAndStart(session, asked);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    return failure(failed("broken", asked, `something in this process threw: ${why}`));
+    return failed("broken", asked, `something in this process threw: ${why}`);
   }
 }
 
 async function askAndStart(session: RegisteredSession, asked: LaunchRequest): Promise<LaunchOutcome> {
   const { client, credential } = session.registration;
   const answer = await client.spawn({ name: asked.name, version: asked.version }, credential, asked.signal);
-  if (asked.signal?.aborted) return failure(canceled(asked));
+  if (asked.signal?.aborted) return canceled(asked);
   if (answer.kind !== "granted") return { kind: "refused", sentence: refusalSentence(answer, client.url) };
   const manifest = await judgedManifest(session, asked, answer.value);
-  if (!manifest.ok) return failure(manifest.fault);
+  if (!manifest.ok) return manifest.fault;
   const lifeline = openLifeline();
-  if (!lifeline.ok) return failure(failed("lifeline", asked, `no pipe for its lifeline: ${lifeline.fault}`));
+  if (!lifeline.ok) return failed("lifeline", asked, `no pipe for its lifeline: ${lifeline.fault}`);
   try {
-    const launch = {
+    return await launchInFolder({
       session,
       asked,
       approval: answer.value,
       manifest: manifest.value,
       lifeline: lifeline.value,
-    };
-    return await launchInFolder(launch);
+    });
   } finally {
     lifeline.value.close();
   }
@@ -78,7 +83,7 @@ async function judgedManifest(
   session: RegisteredSession,
   asked: LaunchRequest,
   approval: SpawnApproval,
-): Promise<Result<RuntimeManifest, Failed>> {
+): Promise<Result<RuntimeManifest, FailedLaunch>> {
   const packed = await session.store.resolve(asked);
   if (!packed.ok) {
     return fault(failed("artifact", asked, `this capsule's own store does not hold it: ${packed.fault}`));
@@ -99,8 +104,8 @@ async function judgedManifest(
 async function launchInFolder(launch: Launch): Promise<LaunchOutcome> {
   const { session, asked } = launch;
   const folder = session.directories.createChild(bareName(asked.name));
-  if (!folder.ok) return failure(failed("folder", asked, folder.fault));
-  let started: Result<Started, Failed> | undefined;
+  if (!folder.ok) return failed("folder", asked, folder.fault);
+  let started: Result<Started, FailedLaunch> | undefined;
   try {
     started = await startInFolder(launch, folder.value);
   } finally {
@@ -109,7 +114,7 @@ async function launchInFolder(launch: Launch): Promise<LaunchOutcome> {
       if (!removed.ok) session.diagnose(`warning: ${removed.fault}`);
     }
   }
-  return started.ok ? ready(launch, folder.value, started.value) : failure(started.fault);
+  return started.ok ? ready(started.value) : started.fault;
 }
 
 /** A link into the work folder may use the path that its user gave, if that differs from the resolved one. */
@@ -129,7 +134,7 @@ function copyWorkdir(
   });
 }
 
-async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Result<Started, Failed>> {
+async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Result<Started, FailedLaunch>> {
   const { session, asked, approval, manifest, lifeline } = launch;
   let copy: WorkdirSnapshot | undefined;
   if (session.manifest.workdirSnapshot.includes(asked.name)) {
@@ -175,34 +180,37 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
   }
   lifeline.handedOver(process.value.gone);
   asked.onStarted?.(delegationId);
-  return ok({ process: process.value, delegationId, copy });
+  return ok({
+    session,
+    asked,
+    approval: approval.approval,
+    folder,
+    process: process.value,
+    delegationId,
+    copy,
+  });
 }
 
-async function ready(launch: Launch, folder: ChildDirectory, started: Started): Promise<LaunchOutcome> {
-  const { session } = launch;
-  const { process } = started;
-  let launched = false;
-  const end = async () => {
-    process.quieten();
-    await endAll([process], session.clock, session.hurry.signal);
-  };
+/** A process that does not become ready is ended. */
+async function ready(started: Started): Promise<LaunchOutcome> {
+  const { session, folder, process, delegationId } = started;
+  let child: LaunchedChild | undefined;
+  let why: LaunchFailure;
   try {
-    const readiness = await awaitReadiness(launch, process);
+    const readiness = await awaitReadiness(started);
     if (readiness.ok) {
-      const child = launchedChild(launch, folder, started, readiness.value);
-      launched = true;
+      child = launchedChild(started, readiness.value);
       return { kind: "launched", child };
     }
-    await end();
-    const { cause, message } = readiness.fault;
-    // A child that was given up needs no explanation, so the end of its pipe is not awaited.
-    const lastLines = cause === "canceled" ? [] : await process.lastStderrLines();
-    const kept = { delegationId: started.delegationId, workdir: folder.path };
-    return { kind: "failed", failure: { cause, message, lastLines, started: kept } };
+    why = readiness.fault.failure;
   } finally {
-    if (!launched) {
-      await end();
+    if (!child) {
       folder.close();
+      process.quieten();
+      await endAll([process], session.clock, session.hurry.signal);
     }
   }
+  // A child that was given up needs no explanation, so the end of its pipe is not awaited.
+  const lastLines = why.cause === "canceled" ? [] : await process.lastStderrLines();
+  return { kind: "failed", failure: { ...why, lastLines, started: { delegationId, workdir: folder.path } } };
 }

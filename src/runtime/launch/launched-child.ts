@@ -1,36 +1,82 @@
-/** What a launch gives once its child is ready. */
+/** From a process that was started to a child that is ready. */
 
-import type { SpawnApproval } from "../client.ts";
-import type { Readiness } from "../contract/readiness.ts";
+import { join, resolve } from "node:path";
+import { printable } from "../../printable.ts";
+import { fault, ok, type Result } from "../../result.ts";
+import { close, type Descriptor } from "../../sys/descriptors.ts";
+import { encodeName } from "../../sys/entries.ts";
+import { describeError } from "../../sys/library.ts";
+import { statusOf } from "../../sys/status.ts";
+import { unlessAborted, within } from "../clock.ts";
+import { parseReadiness, type Readiness } from "../contract/readiness.ts";
 import type { ChildDirectory } from "../directories.ts";
+import { redactSaid } from "../redaction.ts";
+import type { Secret } from "../secret.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
+import { type HeldDirectory, holdDirectory, openDescendant } from "../tree/held.ts";
 import type { ChildProcess } from "./child-process.ts";
-import { findChildRecords } from "./child-records.ts";
-import type { LaunchedChild, LaunchRequest } from "./outcome.ts";
+import { describeExit } from "./held-process.ts";
+import {
+  canceled,
+  type FailedLaunch,
+  failed,
+  type LaunchedChild,
+  type LaunchFailureCause,
+  type LaunchRequest,
+} from "./outcome.ts";
 
-/** A process that was started but is not ready yet. */
+/** The time from starting the child process to its first line. */
+const LAUNCH_BOUND_MS = 180_000;
+/** How much earlier the end of standard output may be seen than the end of the process. */
+const EXIT_FOLLOWS_MS = 5_000;
+
+/** A process that was started, in its folder. It may become ready. */
 export interface Started {
+  readonly session: RegisteredSession;
+  readonly asked: LaunchRequest;
+  readonly approval: Secret;
+  readonly folder: ChildDirectory;
   readonly process: ChildProcess;
   readonly delegationId: string;
   readonly copy: WorkdirSnapshot | undefined;
 }
 
-interface Launched {
-  readonly session: RegisteredSession;
-  readonly asked: LaunchRequest;
-  readonly approval: SpawnApproval;
+/** Returns what the child's first line says, or why there is no valid line. */
+export async function awaitReadiness({
+  session,
+  asked,
+  approval,
+  process,
+}: Started): Promise<Result<Readiness, FailedLaunch>> {
+  const no = (cause: LaunchFailureCause, why: string) => fault(failed(cause, asked, why));
+  const { clock } = session;
+  const first = await within(clock, LAUNCH_BOUND_MS, unlessAborted(asked.signal, process.firstLine));
+  if (first === "late") {
+    return no("silent", `it wrote no first line within ${LAUNCH_BOUND_MS / 1000} s of its start`);
+  }
+  if (first.value === "aborted") return fault(canceled(asked));
+  if (first.value.kind === "too-long") {
+    return no("not-json", "its first line is not a JSON object: it does not end");
+  }
+  if (first.value.kind === "none") {
+    const exit = await within(clock, EXIT_FOLLOWS_MS, process.exited);
+    const how = exit === "late" ? "it closed its standard output" : `it ended (${describeExit(exit.value)})`;
+    return no("ended", `${how} without a first line`);
+  }
+  const readiness = parseReadiness(first.value.text, approval);
+  if (!readiness.ok) return no(readiness.fault.kind, `its first line ${readiness.fault.why}`);
+  const claimed = session.childSessions.claim(readiness.value.sessionId);
+  return claimed.ok ? readiness : no("taken-session-id", `its first line ${claimed.fault}`);
 }
 
 /** The child whose first line says `readiness`. Its streams are shared. Its records are held from when they exist. */
 export function launchedChild(
-  { session, asked, approval }: Launched,
-  folder: ChildDirectory,
-  { process, delegationId, copy }: Started,
+  { session, asked, approval, folder, process, delegationId, copy }: Started,
   { sessionId, door, operatorToken, recordsDirectory }: Readiness,
 ): LaunchedChild {
   const own = operatorToken ? [operatorToken] : [];
-  const secrets = [approval.approval, ...own];
+  const secrets = [approval, ...own];
   const records = findChildRecords({
     home: session.directories.home,
     homeAsGiven: session.environment.HOME,
@@ -66,4 +112,90 @@ export function launchedChild(
     release,
     [Symbol.dispose]: release,
   };
+}
+
+const RECORDS = [".murmur", "records"];
+/** How many characters of a path a fault quotes. */
+const QUOTED = 512;
+
+/** What determines the path of a child's records directory. */
+export interface ChildRecordsOf {
+  /** The home, resolved. */
+  readonly home: HeldDirectory;
+  /** The home as its variable spells it. The child has the same value. */
+  readonly homeAsGiven: string | undefined;
+  /** The child's work folder, as the child was given it: absolute and resolved. */
+  readonly workdir: string;
+  /** The session that the child reported: the name of one entry. */
+  readonly sessionId: string;
+  /** `records_dir`. Absent if the child reported none. */
+  readonly reported: string | undefined;
+  /** What a fault must not show of the report. */
+  readonly secrets: readonly Secret[];
+}
+
+/**
+ * Finds the records directory of a child, and holds it.
+ *
+ * The parent need not be told where it is. The path follows from the home, the child's work folder, which is new, and
+ * the child's session. What the child reports is only compared with that path. If the child named a directory other than
+ * its own, nothing is ever opened.
+ */
+export function findChildRecords(of: ChildRecordsOf) {
+  const refused = whyNotItsOwn(of);
+  let found = refused === undefined ? holdOwn(of) : fault(refused);
+  let looking = refused === undefined;
+  return {
+    /** The directory, held. The fault is one sentence: no record and no result can be read. */
+    get found(): Result<HeldDirectory, string> {
+      return found;
+    },
+    /** Call it once the child has ended. A directory that did not exist before may exist now. */
+    lookAgain() {
+      if (looking && !found.ok) found = holdOwn(of);
+    },
+    /** Lets go of the directory and stops looking for it. */
+    close() {
+      looking = false;
+      if (found.ok) found.value.close();
+    },
+  };
+}
+
+function whyNotItsOwn({ home, homeAsGiven, workdir, sessionId, reported, secrets }: ChildRecordsOf) {
+  if (reported === undefined || reported === "") return "the child reported no records directory";
+  const homes = homeAsGiven === undefined ? [] : [homeAsGiven.replace(/\/+$/, ""), resolve(homeAsGiven)];
+  const own = namesOf(workdir, sessionId).join("/");
+  if ([home.path, ...homes].some((one) => reported === `${one === "/" ? "" : one}/${own}`)) return undefined;
+  // Quoted as a JSON string and cut, because the child chose these characters.
+  const quoted = JSON.stringify(redactSaid(reported, secrets).slice(0, QUOTED));
+  return printable(
+    `the records directory that the child reported, ${quoted}, is not its own, ${join(home.path, own)}`,
+  );
+}
+
+/** Finds the directory, starting from the home. */
+function namesOf(workdir: string, sessionId: string): string[] {
+  return [...RECORDS, ...workdir.split("/").filter((name) => name !== ""), sessionId];
+}
+
+/** Opens the directory without following a link. It must belong to this user. */
+function holdOwn({ home, workdir, sessionId }: ChildRecordsOf): Result<HeldDirectory, string> {
+  const names = namesOf(workdir, sessionId);
+  const path = join(home.path, ...names);
+  const opened = openDescendant(home.descriptor, names.map(encodeName));
+  if (!opened.ok) {
+    const { step, errno } = opened.fault;
+    return fault(
+      `the child's records directory, ${path}, could not be opened at ${JSON.stringify(names[step])}: ${describeError(errno)}`,
+    );
+  }
+  if (isOwn(opened.value)) return ok(holdDirectory(path, opened.value));
+  close(opened.value);
+  return fault(`the child's records directory, ${path}, belongs to another user`);
+}
+
+function isOwn(directory: Descriptor): boolean {
+  const status = statusOf(directory);
+  return status.ok && status.value.owner === process.geteuid?.();
 }

@@ -1,13 +1,13 @@
 /** What a launch is asked for, and how it can end. */
 
+import { printable } from "../../printable.ts";
 import type { ArtifactName, ArtifactVersion } from "../../registry/artifact-name.ts";
 import type { Result } from "../../result.ts";
-import type { DoorUrl } from "../addresses.ts";
 import type { Secret } from "../secret.ts";
-import type { WorkdirSnapshot } from "../snapshot/account.ts";
-import type { SnapshotProgress } from "../snapshot/thread.ts";
+import type { SnapshotProgress, WorkdirSnapshot } from "../snapshot/account.ts";
 import type { HeldDirectory } from "../tree/held.ts";
-import type { ExitStatus } from "./exit-status.ts";
+import type { DoorUrl } from "../wire.ts";
+import type { Endable } from "./held-process.ts";
 
 /** What a launch is asked for. */
 export interface LaunchRequest {
@@ -23,6 +23,32 @@ export interface LaunchRequest {
   readonly onStarted?: (delegationId: string) => void;
   /** Called now and then while the parent's work folder is copied. */
   readonly onProgress?: (progress: SnapshotProgress) => void;
+}
+
+/**
+ * The same request, with safe functions: if one throws or rejects, the operator gets one line, and the launch goes on.
+ */
+export function withoutThrowing(asked: LaunchRequest, diagnose: (line: string) => void): LaunchRequest {
+  const { onStarted, onProgress } = asked;
+  return {
+    ...asked,
+    ...(onStarted && { onStarted: guarded("onStarted", onStarted, diagnose) }),
+    ...(onProgress && { onProgress: guarded("onProgress", onProgress, diagnose) }),
+  };
+}
+
+function guarded<T>(name: string, call: (value: T) => void, diagnose: (line: string) => void) {
+  const complain = (error: unknown) =>
+    diagnose(`warning: ${name} of a launch failed: ${error instanceof Error ? error.message : error}`);
+  return (value: T) => {
+    try {
+      // The types allow a function that returns a promise where one that returns nothing is expected.
+      const returned: unknown = call(value);
+      if (returned instanceof Promise) returned.catch(complain);
+    } catch (error) {
+      complain(error);
+    }
+  };
 }
 
 /** How a launch ended. */
@@ -67,8 +93,27 @@ export interface LaunchFailure {
   readonly started?: { readonly delegationId: string; readonly workdir: string };
 }
 
+export type FailedLaunch = Extract<LaunchOutcome, { kind: "failed" }>;
+
+/** @param why follows a mention of the child */
+export function failed(
+  cause: LaunchFailureCause,
+  { name, version }: LaunchRequest,
+  why: string,
+): FailedLaunch {
+  // An error message of a store or of the system may quote anything.
+  return {
+    kind: "failed",
+    failure: { cause, message: printable(`could not launch ${name}@${version}: ${why}`) },
+  };
+}
+
+export function canceled(asked: LaunchRequest): FailedLaunch {
+  return failed("canceled", asked, "the launch was given up");
+}
+
 /** A child that reported itself ready. The launcher keeps hold of its process until it has been reaped. */
-export interface LaunchedChild extends Disposable {
+export interface LaunchedChild extends Endable, Disposable {
   readonly delegationId: string;
   readonly name: ArtifactName;
   readonly version: ArtifactVersion;
@@ -94,11 +139,8 @@ export interface LaunchedChild extends Disposable {
   readonly pid: number;
   /** When its first line was read, on the session's clock (`elapsed`): the child watch counts from here. */
   readonly readyAt: number;
-  /** Settles when the process has been reaped, or cannot be reaped (`unreaped`). */
-  readonly exited: Promise<ExitStatus>;
   /** The last lines of its standard error, at most 20; waits up to 5 s for the end of the pipe. */
   lastStderrLines(): Promise<string[]>;
-  signal(signal: "SIGTERM" | "SIGKILL"): void;
   /** Lets go of the child's folders. Call it once you have read what the child left. It does not end the child. */
   release(): void;
   /** The same: `using child = outcome.child`. */

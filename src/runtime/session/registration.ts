@@ -1,16 +1,17 @@
-/** Registers a session with the daemon, if it needs to be registered. */
+/**
+ * Registers a session with the daemon, if it needs to be registered. A delegated child presents the approval that it was
+ * launched with: the only line of its standard input.
+ */
 
 import { printable } from "../../printable.ts";
 import { fault, ok, type Result } from "../../result.ts";
-import { parseRoostUrl } from "../addresses.ts";
 import { createRoostClient, type RoostClient } from "../client.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, unlessAborted, within } from "../clock.ts";
 import type { RunArguments } from "../contract/arguments.ts";
-import type { Environment } from "../contract/environment.ts";
+import type { Environment, StartRefusal } from "../contract/environment.ts";
 import type { RuntimeManifest } from "../manifest.ts";
-import type { Secret } from "../secret.ts";
-import type { StartRefusal } from "../start-refusal.ts";
-import { readGrant } from "./grant.ts";
+import { parseSecret, type Secret } from "../secret.ts";
+import { parseRoostUrl } from "../wire.ts";
 
 /** The result of registering: a client for the daemon, and the credential for its requests. */
 export interface Registration {
@@ -58,4 +59,48 @@ export async function registerWhereNeeded(
 
 function notRegistered(run: RunArguments, why: string): StartRefusal {
   return { code: "E-RUN-019", message: `${run.name}@${run.version} could not register: ${printable(why)}` };
+}
+
+/** The longest input that counts as an approval, in bytes. */
+const MAX_INPUT = 16 * 1024;
+/** How long to wait for it. A parent writes the line and closes the pipe before it waits for anything else. */
+const INPUT_MS = 30_000;
+
+/**
+ * Reads the input to its end. The launch is refused unless the input is one line with one token: without the approval's
+ * header, the daemon would think that the operator started this capsule.
+ */
+async function readGrant(
+  input: ReadableStream<Uint8Array>,
+  clock: Clock,
+  signal?: AbortSignal,
+): Promise<Result<Secret, StartRefusal>> {
+  const read = await within(clock, INPUT_MS, unlessAborted(signal, readAll(input)));
+  if (read === "late") return noGrant(`it did not end within ${INPUT_MS / 1000} s`);
+  if (read.value === "aborted") return noGrant("it was given up before it had ended");
+  if (read.value === undefined) return noGrant(`it is longer than ${MAX_INPUT} bytes`);
+  const token = parseSecret(read.value.replace(/\n$/, ""));
+  return token ? ok(token) : noGrant("it is not one line with one token");
+}
+
+function noGrant(why: string): Result<never, StartRefusal> {
+  return fault({
+    code: "E-RUN-019",
+    message: `--spawn-grant-stdin: no spawn approval on standard input: ${why}; leave the flag out to start this capsule on its own`,
+  });
+}
+
+async function readAll(input: ReadableStream<Uint8Array>): Promise<string | undefined> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  const reader = input.getReader();
+  for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
+    size += chunk.value.length;
+    if (size > MAX_INPUT) {
+      void reader.cancel().catch(() => {});
+      return undefined;
+    }
+    chunks.push(chunk.value);
+  }
+  return Buffer.concat(chunks).toString("latin1");
 }

@@ -7,25 +7,25 @@ import type { Outcome } from "../../api/schemas.ts";
 import { printable } from "../../printable.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { libraryFault } from "../../sys/library.ts";
-import { keepExitStatuses } from "../../sys/signals.ts";
-import type { DoorUrl } from "../addresses.ts";
+import { keepExitStatuses } from "../../sys/process.ts";
 import { refusalSentence } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { parseRunArguments, type RunArguments } from "../contract/arguments.ts";
-import { type Environment, type FormationId, readFormationId } from "../contract/environment.ts";
-import { checkFormationEnds } from "../contract/formation-ends.ts";
-import { formatReadiness } from "../contract/readiness.ts";
-import { parseSpawnerHandle, type SpawnerHandle } from "../contract/spawner-handle.ts";
+import {
+  type Environment,
+  parseSpawnerHandle,
+  type SpawnerHandle,
+  type StartRefusal,
+} from "../contract/environment.ts";
+import { checkFormationEnds, type FormationId, readFormationId } from "../contract/formation.ts";
+import { type HeldLifeline, holdLifeline, TEARDOWN_MS } from "../contract/lifeline.ts";
+import { type ChildSessions, createChildSessions, formatReadiness } from "../contract/readiness.ts";
 import { type DelegateTask, delegateTaskOf } from "../delegation/delegate-task.ts";
 import { createSessionDirectories, openHome, type SessionDirectories } from "../directories.ts";
-import { newId } from "../identifiers.ts";
-import { type ChildSessions, createChildSessions } from "../launch/child-sessions.ts";
-import { type HeldLifeline, holdLifeline, TEARDOWN_MS } from "../lifeline/child.ts";
 import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../manifest.ts";
-import { type Output, processOutput } from "../output.ts";
+import { createDiagnostics, type Diagnose, type Output, processOutput } from "../output.ts";
 import type { Secret } from "../secret.ts";
-import type { StartRefusal } from "../start-refusal.ts";
-import { createDiagnostics, type Diagnose } from "./diagnostics.ts";
+import { type DoorUrl, newId } from "../wire.ts";
 import { type Registration, registerWhereNeeded } from "./registration.ts";
 
 /** What a session needs from outside. Anything left out is taken from the process. */

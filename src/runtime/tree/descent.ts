@@ -7,10 +7,11 @@
  * directory.
  */
 
+import type { Result } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { encodeName, type Name } from "../../sys/names.ts";
-import { openDirectoryAt } from "../../sys/opening.ts";
+import { encodeName, type Name, openDirectoryAt } from "../../sys/entries.ts";
 import { type Status, statusOf } from "../../sys/status.ts";
+import { openDescendant } from "./held.ts";
 
 /** How many levels are held open. Each descent needs this many descriptors. */
 const OPEN_LEVELS = 48;
@@ -44,23 +45,12 @@ const PARENT = encodeName("..");
 /** A descent from `top`, which the caller must close. */
 export function createDescent(top: Descriptor): Descent {
   const levels: Level[] = [];
+  const names = () => levels.map(({ name }) => name);
   const directory = () => (levels.length === 0 ? top : levels.at(-1)?.descriptor);
 
-  const find = (depth: number, below: Descriptor | undefined): Descriptor | undefined => {
-    const wanted = levels[depth];
-    if (!wanted) return undefined;
-    if (below !== undefined) {
-      const parent = takeIf(openDirectoryAt(below, PARENT), wanted.identity);
-      if (parent !== undefined) return parent;
-    }
-    let at = top;
-    for (const level of levels.slice(0, depth + 1)) {
-      const next = openDirectoryAt(at, level.name);
-      if (at !== top) close(at);
-      if (!next.ok) return undefined;
-      at = next.value;
-    }
-    return takeIf({ ok: true, value: at }, wanted.identity);
+  const openAnew = ({ identity }: Level, below: Descriptor | undefined): Descriptor | undefined => {
+    const parent = below === undefined ? undefined : takeIf(openDirectoryAt(below, PARENT), identity);
+    return parent ?? takeIf(openDescendant(top, names()), identity);
   };
 
   return {
@@ -76,12 +66,10 @@ export function createDescent(top: Descriptor): Descent {
     leave() {
       const left = levels.pop();
       const present = levels.at(-1);
-      if (present && present.descriptor === undefined) {
-        present.descriptor = find(levels.length - 1, left?.descriptor);
-      }
+      if (present) present.descriptor ??= openAnew(present, left?.descriptor);
       if (left?.descriptor !== undefined) close(left.descriptor);
     },
-    names: () => levels.map((level) => level.name),
+    names,
     close() {
       for (const { descriptor } of levels) if (descriptor !== undefined) close(descriptor);
       levels.length = 0;
@@ -89,7 +77,7 @@ export function createDescent(top: Descriptor): Descent {
   };
 }
 
-function takeIf(opened: ReturnType<typeof openDirectoryAt>, identity: string): Descriptor | undefined {
+function takeIf(opened: Result<Descriptor, unknown>, identity: string): Descriptor | undefined {
   if (!opened.ok) return undefined;
   const status = statusOf(opened.value);
   if (status.ok && identityOf(status.value) === identity) return opened.value;

@@ -5,18 +5,15 @@
  */
 
 import { fault, ok } from "../../result.ts";
-import { setMode } from "../../sys/attributes.ts";
+import { setMode } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { removeAt, removeDirectoryAt, setModeAt } from "../../sys/entries.ts";
-import type { Errno, Posix } from "../../sys/errors.ts";
-import { type Entry, listDirectory } from "../../sys/listing.ts";
-import type { Name } from "../../sys/names.ts";
-import { openDirectoryAt } from "../../sys/opening.ts";
-import { type Status, statusOf } from "../../sys/status.ts";
+import { type Name, openDirectoryAt, removeAt, removeDirectoryAt, setModeAt } from "../../sys/entries.ts";
+import type { Errno, Posix } from "../../sys/library.ts";
+import { type Entry, listDirectory, type Status, statusOf } from "../../sys/status.ts";
 import { createDescent, type Descent } from "./descent.ts";
 
 /** A step of a removal. The generator returns whether everything is gone. */
-export type Removal = Generator<void, Posix<void>>;
+export type Removal = Generator<void, Posix<undefined>>;
 
 const OWNER_ALL = 0o700;
 /** The errors for an entry that is not a directory, or is gone. */
@@ -96,10 +93,10 @@ function removeOrEnter(descent: Descent, { name, kind }: Entry): Posix<Entry[] |
   if (kind !== "directory" && kind !== "unknown") {
     const removed = removeAt(directory, name);
     // Otherwise it became a directory after it was listed. Linux reports the first error, macOS the second.
-    if (removed.ok || (removed.fault !== "EISDIR" && removed.fault !== "EPERM")) return nothing(removed);
+    if (removed.ok || (removed.fault !== "EISDIR" && removed.fault !== "EPERM")) return unlessGone(removed);
   }
   const opened = openWhateverItsMode(directory, name);
-  if (!opened.ok) return NO_DIRECTORY.includes(opened.fault) ? nothing(removeAt(directory, name)) : opened;
+  if (!opened.ok) return NO_DIRECTORY.includes(opened.fault) ? unlessGone(removeAt(directory, name)) : opened;
   const prepared = prepare(opened.value);
   if (!prepared.ok) {
     close(opened.value);
@@ -117,11 +114,6 @@ function openWhateverItsMode(parent: Descriptor, name: Name): Posix<Descriptor> 
   return readable.ok ? openDirectoryAt(parent, name) : readable;
 }
 
-function unlessGone(removed: Posix<void>): Posix<void> {
+function unlessGone(removed: Posix<undefined>): Posix<undefined> {
   return !removed.ok && removed.fault === "ENOENT" ? ok(undefined) : removed;
-}
-
-function nothing(removed: Posix<void>): Posix<undefined> {
-  const done = unlessGone(removed);
-  return done.ok ? ok(undefined) : done;
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { endsEntry, LONGEST_DESCRIPTOR } from "../../../src/registry/zip/data-descriptor.ts";
+import { endsEntry, LONGEST_DESCRIPTOR } from "../../../src/registry/zip/local-header.ts";
 import type { Entry } from "../../../src/registry/zip/directory.ts";
 
 const entry = { flags: 8, crc32: 0xfedcba98, compressedSize: 5, uncompressedSize: 7 } as Entry;

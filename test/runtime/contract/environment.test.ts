@@ -1,15 +1,16 @@
 import { describe, expect, test } from "bun:test";
-import { addressOf, parseDoorUrl } from "../../../src/runtime/addresses.ts";
 import {
   type ChildEnvironment,
   childEnvironment,
   commandEnvironment,
   delegationTimeoutSecs,
-  readFormationId,
+  formatSpawnerHandle,
+  parseSpawnerHandle,
 } from "../../../src/runtime/contract/environment.ts";
+import { readFormationId } from "../../../src/runtime/contract/formation.ts";
 import { formatReadiness, parseReadiness } from "../../../src/runtime/contract/readiness.ts";
-import { formatSpawnerHandle, parseSpawnerHandle } from "../../../src/runtime/contract/spawner-handle.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
+import { addressOf, parseDoorUrl } from "../../../src/runtime/wire.ts";
 
 const door = parseDoorUrl("http://127.0.0.1:41000");
 const formation = readFormationId({ MURMUR_FORMATION_ID: `frm_${"0".repeat(32)}` });

@@ -2,9 +2,8 @@
 
 import { afterEach, describe, expect, test } from "bun:test";
 import { closeSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
-import { readFormationId } from "../../../src/runtime/contract/environment.ts";
-import { checkFormationEnds } from "../../../src/runtime/contract/formation-ends.ts";
-import { openPipe } from "../../../src/sys/pipe.ts";
+import { checkFormationEnds, readFormationId } from "../../../src/runtime/contract/formation.ts";
+import { openPipe } from "../../../src/sys/descriptors.ts";
 
 const member = readFormationId({ MURMUR_FORMATION_ID: `frm_${"0".repeat(32)}` });
 if (!member.ok) throw new Error("no formation id");

@@ -313,6 +313,7 @@ describe("a step of a cancelled task", () => {
     const [pid = 0] = left();
     cancel.abort();
     await clock.advance(1_000);
+    await until("it has returned", () => outcome !== undefined);
     expect(outcome).toEqual(CANCELED);
     const trace = host().trace();
     expect(left()).toContain(pid);

@@ -114,9 +114,8 @@ test("eight delegations at once are each closed once, and only slots of dead chi
     });
   }
   // It reported while it was being ended, and was told so.
-  expect(host().written()).toContain(
-    `the completion of delegation ${late.delegation_id} was not delivered: delegation ${late.delegation_id} is being ended by this session; its launcher records the outcome\n`,
-  );
+  const refused = `the completion of delegation ${late.delegation_id} was not delivered: delegation ${late.delegation_id} is being ended by this session; its launcher records the outcome\n`;
+  await until("its own line is read", () => host().written().includes(refused));
   const lines = host().trace();
   const named = (event: string) =>
     lines.filter((line) => line.event === event).map((line) => String(line.delegation_id));

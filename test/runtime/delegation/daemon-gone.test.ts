@@ -4,6 +4,7 @@ import { beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { until } from "../../kit/until.ts";
 import { processesOf } from "../world.ts";
 import { blocksOf, continued, delegate, recordOf, started } from "./driving.ts";
 import { workerBinary } from "./host.ts";
@@ -97,7 +98,9 @@ test("a launch fails with the child's reason if the daemon dies after the grant"
   expect(blocksOf(text)).toMatchObject([{ delegationId: child.delegation_id, status: "ok" }]);
   expect(text).toContain("\nresult:\nat last\n");
   expect(recordOf(host().world.home, child)).toMatchObject({ status: "ok", delivered: true });
-  expect(host().written()).toContain(`warning: session ${child.session_id} could not deregister: `);
+  await until("its warning is read", () =>
+    host().written().includes(`warning: session ${child.session_id} could not deregister: `),
+  );
   expect(processesOf(host().session.directories.records.path)).toEqual([]);
   await noMoreFilesThan(before);
 });

@@ -1,21 +1,19 @@
-import { afterAll } from "bun:test";
+import { onTestFinished } from "bun:test";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DelegationIdentity } from "../../../src/runtime/delegation/completion.ts";
 import type { Descriptor } from "../../../src/sys/descriptors.ts";
-import { openDirectoryPath } from "../../../src/sys/opening.ts";
+import { openDirectoryPath } from "../../../src/sys/entries.ts";
 import { coordinates } from "../parent.ts";
 
-const made: string[] = [];
-afterAll(() => {
-  for (const path of made) rmSync(path, { recursive: true, force: true });
-});
-
-/** A directory that is gone after the last test of the file. */
+/**
+ * A directory that is gone once the test has finished that calls this. A hook of this module would not do: files that
+ * run in one process share the module, and its hooks are the first file's.
+ */
 export function scratch(): string {
   const path = realpathSync(mkdtempSync(join(tmpdir(), "mur-roost-delegation-")));
-  made.push(path);
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
 }
 

@@ -13,7 +13,7 @@ import {
   type TaskDelegations,
   type TaskDelegationsOptions,
 } from "../../../src/runtime/index.ts";
-import type { ExitStatus } from "../../../src/runtime/launch/exit-status.ts";
+import type { ExitStatus } from "../../../src/runtime/launch/held-process.ts";
 import { holdDirectory } from "../../../src/runtime/tree/held.ts";
 import { type ManualClock, manualClock } from "../../kit/manual-clock.ts";
 import { coordinates } from "../parent.ts";
@@ -29,8 +29,6 @@ export const KILLED: ExitStatus = { kind: "signaled", signal: "SIGKILL", number:
 const parsed = parseDoorUrl("http://127.0.0.1:9");
 if (!parsed) throw new Error("no door");
 const doorUrl = parsed;
-const base = scratch();
-let made = 0;
 
 export interface PlayedTask {
   readonly root: string;
@@ -62,7 +60,7 @@ export function playedTask(
   } = {},
 ): PlayedTask {
   const { environment = {}, deadlineSecs = WATCH_SECS, ...options } = more;
-  const root = join(base, String(made++));
+  const root = scratch();
   mkdirSync(join(root, "runtime"), { recursive: true });
   const clock = manualClock();
   const runtime = hold(join(root, "runtime"));

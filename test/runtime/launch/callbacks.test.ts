@@ -86,7 +86,7 @@ test.each(throwing)(
 test.skipIf(process.platform !== "linux")("a copy that gets no thread says so", async () => {
   const program = `
     import { withoutThreads } from "${join(import.meta.dir, "../without-threads.ts")}";
-    import { openDirectoryPath } from "${join(import.meta.dir, "../../../src/sys/opening.ts")}";
+    import { openDirectoryPath } from "${join(import.meta.dir, "../../../src/sys/entries.ts")}";
     import { snapshotWorkdir } from "${join(import.meta.dir, "../../../src/runtime/snapshot/snapshot.ts")}";
     import { noMoreFilesThan, openFiles } from "${join(import.meta.dir, "../../kit/folders.ts")}";
     const held = (path) => ({ path, descriptor: openDirectoryPath(path).value, close() {} });

@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, expect, test } from "bun:test";
 import { chownSync, mkdirSync, renameSync, rmdirSync, symlinkSync, unlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { newId } from "../../../src/runtime/identifiers.ts";
-import { findChildRecords } from "../../../src/runtime/launch/child-records.ts";
+import { findChildRecords } from "../../../src/runtime/launch/launched-child.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 import type { HeldDirectory } from "../../../src/runtime/tree/held.ts";
+import { newId } from "../../../src/runtime/wire.ts";
 import { hold, isRoot, noMoreFilesThan, openFiles, type TestFolder, testFolder } from "../../kit/folders.ts";
 
 let folder: TestFolder;

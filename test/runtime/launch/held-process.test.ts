@@ -2,7 +2,7 @@
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { endAll } from "../../../src/runtime/launch/ending.ts";
+import { endAll } from "../../../src/runtime/launch/held-process.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
@@ -49,8 +49,8 @@ describe("the output of twelve children at once", () => {
 });
 
 test("an approval that is longer than a pipe's capacity arrives whole", async () => {
-  const { feedLine } = await import("../../../src/runtime/launch/feed-line.ts");
-  const { openPipe } = await import("../../../src/sys/pipe.ts");
+  const { feedLine } = await import("../../../src/runtime/launch/child-process.ts");
+  const { openPipe } = await import("../../../src/sys/descriptors.ts");
   const pipe = openPipe();
   if (!pipe.ok) throw new Error(pipe.fault);
   const line = `${"a".repeat(300_000)}\n`;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { createStderrEcho } from "../../../src/runtime/launch/stderr-echo.ts";
-import { createStdoutRelay } from "../../../src/runtime/launch/stdout-relay.ts";
+import { createStderrEcho, createStdoutRelay } from "../../../src/runtime/launch/child-output.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 
 const MIXED = `msa1.${Array.from({ length: 12 }, (_, at) => `eyJ${at}xLc${at}`).join("")}`;

@@ -3,8 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { createChildSessions } from "../../../src/runtime/contract/readiness.ts";
 import { endAll, type LaunchedChild, systemClock } from "../../../src/runtime/index.ts";
-import { createChildSessions } from "../../../src/runtime/launch/child-sessions.ts";
 import { statusOf } from "../../../src/sys/status.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { writeChild } from "../delegation/shell-child.ts";

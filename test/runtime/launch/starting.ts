@@ -1,11 +1,11 @@
 /** A child process of the launcher without a launch: no daemon, no session, a program of the test's choice. */
 
 import { type Clock, systemClock } from "../../../src/runtime/clock.ts";
+import { openLifeline } from "../../../src/runtime/contract/lifeline.ts";
 import { type ChildProcess, startProcess } from "../../../src/runtime/launch/child-process.ts";
-import { openLifeline } from "../../../src/runtime/lifeline/parent.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 import { close } from "../../../src/sys/descriptors.ts";
-import { openDirectoryPath } from "../../../src/sys/opening.ts";
+import { openDirectoryPath } from "../../../src/sys/entries.ts";
 
 export interface Started extends ChildProcess {
   /** What it wrote to its standard output after its first line, in bytes; as Latin-1 in `text`. */

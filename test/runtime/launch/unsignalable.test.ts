@@ -14,8 +14,8 @@ const SLEEP = uniqueSleep();
 const PARENT = `
   import { endAll, Secret, systemClock } from "${source}/index.ts";
   import { startProcess } from "${source}/launch/child-process.ts";
-  import { openLifeline } from "${source}/lifeline/parent.ts";
-  import { openDirectoryPath } from "${source}/../sys/opening.ts";
+  import { openLifeline } from "${source}/contract/lifeline.ts";
+  import { openDirectoryPath } from "${source}/../sys/entries.ts";
   const quiet = async () => {};
   const root = openDirectoryPath("/");
   function start(...command) {

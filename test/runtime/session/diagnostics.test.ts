@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, renameSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
-import { createDiagnostics } from "../../../src/runtime/session/diagnostics.ts";
+import { createDiagnostics } from "../../../src/runtime/output.ts";
 import { hold, noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { scratchDirectory } from "../../kit/scratch.ts";
 

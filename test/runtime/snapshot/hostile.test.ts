@@ -33,7 +33,8 @@ test("a folder that another process rewrites is copied without a hang and withou
     const reasons = new Set<string>();
     let files = 0;
     let links = 0;
-    for (let round = 0; round < ROUNDS; round++) {
+    // On a busy machine the other process may have done little by then.
+    for (let round = 0; round < ROUNDS || files === 0 || links === 0; round++) {
       const copy = folder.at(`copy-${round}`);
       mkdirSync(copy);
       const held = { source: hold(source), destination: hold(copy) };

@@ -5,7 +5,7 @@
 
 import { appendFileSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { encodeName } from "../../../src/sys/names.ts";
+import { encodeName } from "../../../src/sys/entries.ts";
 
 const [folder = "", outside = ""] = process.argv.slice(-2);
 const names = Array.from({ length: 40 }, (_, index) => `entry-${index}`);

@@ -21,9 +21,9 @@ import {
 } from "node:fs";
 import type { SnapshotRequest } from "../../../src/runtime/snapshot/snapshot.ts";
 import { snapshotWorkdir } from "../../../src/runtime/snapshot/snapshot.ts";
-import { setModified } from "../../../src/sys/attributes.ts";
+import { setModified } from "../../../src/sys/content.ts";
 import { close } from "../../../src/sys/descriptors.ts";
-import { createFileAt } from "../../../src/sys/opening.ts";
+import { createFileAt } from "../../../src/sys/entries.ts";
 import { hold, modeOf, noMoreFilesThan, openFiles, type TestFolder, testFolder } from "../../kit/folders.ts";
 import { until } from "../../kit/until.ts";
 import { readTree } from "./tree.ts";

@@ -1,0 +1,83 @@
+/** What a child does when its spawner has ended (API page, "A child ends with its parent"). */
+
+import { type Clock, within } from "../clock.ts";
+import { type HeldLifeline, TEARDOWN_MS, TERMINATED_STATUS } from "../contract/lifeline.ts";
+import type { Session } from "./session.ts";
+
+/** How long a script child may take to give its slot back to the daemon before it exits. */
+const RETIRE_MS = 250;
+/** How long a script child may live after its spawner's end, whatever its main thread does. */
+const SCRIPT_MS = 1_000;
+
+/** What asks a process to end: a first SIGTERM or SIGINT, or the end of its spawner. */
+export type EndedBy = "signal" | "spawner";
+
+/** A script child retires and exits at once. An agent child winds down as it would after a first SIGTERM. */
+export type Ending =
+  | { readonly kind: "script" }
+  | {
+      readonly kind: "agent";
+      /** Appends `spawner_ended` to the trace. Not called if a wind-down had already begun. */
+      readonly recordSpawnerEnded: () => void;
+      /** Cancels what is running, ends the session, and returns the exit status. Called once. */
+      readonly windDown: (by: EndedBy) => Promise<number>;
+    };
+
+/** What to end: a session, or whatever exists of one so far. */
+export interface Followed extends Partial<Pick<Session, "registration" | "directories" | "hurry">> {
+  readonly lifeline: HeldLifeline | undefined;
+  readonly clock: Clock;
+}
+
+export interface Process {
+  /** Registers the handler of a first SIGTERM or SIGINT. */
+  readonly onTerminate: (handler: (signal?: NodeJS.Signals) => void) => void;
+  readonly exit: (status: number) => void;
+}
+
+export const thisProcess: Process = {
+  onTerminate(handler) {
+    process.once("SIGTERM", handler);
+    process.once("SIGINT", handler);
+  },
+  exit: (status) => process.exit(status),
+};
+
+/**
+ * Ends this process when its spawner ends, or on a first SIGTERM or SIGINT. A second signal ends it at once, as if the
+ * program handled no signals. A script first gives its slot back to the daemon, if that takes no longer than 250 ms.
+ *
+ * After the spawner's end a script has 1 s and an agent 20 s. Then the process exits with status 143, even if its main
+ * thread is busy.
+ */
+export function endWithSpawner(followed: Followed, ending: Ending, self: Process = thisProcess): void {
+  const { lifeline, clock, hurry } = followed;
+  let begun = false;
+  const end = (by: EndedBy) => {
+    if (begun) return;
+    begun = true;
+    if (ending.kind === "script") return exitRetired(followed, self);
+    if (by === "spawner") ending.recordSpawnerEnded();
+    ending.windDown(by).then(self.exit, () => self.exit(1));
+  };
+  self.onTerminate((signal) => {
+    if (lifeline && signal !== "SIGINT") hurry?.abort();
+    end("signal");
+  });
+  lifeline?.exitAfter(ending.kind === "script" ? SCRIPT_MS : TEARDOWN_MS);
+  lifeline?.ended.then(() => {
+    if (ending.kind === "agent") clock.after(TEARDOWN_MS, () => self.exit(TERMINATED_STATUS));
+    end("spawner");
+  });
+}
+
+/** Gives its slot and its runtime directory back, as far as the short time allows. */
+function exitRetired({ registration, directories, clock }: Followed, self: Process): void {
+  const exit = () => self.exit(TERMINATED_STATUS);
+  const steps = [
+    registration?.client.deregister("failed", registration.credential),
+    directories?.removeRuntime(),
+  ].filter((step) => step !== undefined);
+  if (steps.length === 0) exit();
+  else void within(clock, RETIRE_MS, Promise.allSettled(steps)).then(exit, exit);
+}
