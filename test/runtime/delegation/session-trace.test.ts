@@ -7,7 +7,7 @@ import { callDoor, userMessage } from "../../../src/runtime/delegation/a2a.ts";
 import { endAll, launch, systemClock } from "../../../src/runtime/index.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
-import { processesOf } from "../world.ts";
+import { processesOf, runArguments } from "../world.ts";
 import { sharedHost } from "./shared-host.ts";
 import { writeChild } from "./shell-child.ts";
 
@@ -98,8 +98,7 @@ test("a session whose spawner is killed says so before its end event", async () 
   );
   const program = join(import.meta.dir, "plain-worker-program.ts");
   const binary = writeChild(host().world.home, "plain", `exec '${process.execPath}' '${program}' "$@"`);
-  const args = ["run", "--capsule", "local/parent", "--capsule-version", "0.1.0", "--workdir", path];
-  const parent = Bun.spawn([process.execPath, script, ...args], {
+  const parent = Bun.spawn([process.execPath, script, ...runArguments(path)], {
     env: { ...host().session.environment, MURMUR_MUR_BINARY: binary } as Record<string, string>,
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -6,7 +6,7 @@ import { endAll, launch, type RegisteredSession, systemClock } from "../../../sr
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates, sharedParent } from "../parent.ts";
-import { processesOf } from "../world.ts";
+import { processesOf, runArguments } from "../world.ts";
 
 const snapshot =
   "spawn: {allow: [local/worker], workdir_snapshot: [local/worker]}, env: {allow: [CHILD_MODE]}";
@@ -106,19 +106,10 @@ test.skipIf(process.platform !== "linux")("a copy that gets no thread says so", 
 });
 
 test("a session is refused if the C library cannot be called", async () => {
-  const argv = [
-    "run",
-    "--capsule",
-    "local/parent",
-    "--capsule-version",
-    "0.1.0",
-    "--workdir",
-    world().workdir,
-  ];
   const program = `
     import { openSession } from "${join(import.meta.dir, "../../../src/runtime/index.ts")}";
     process.argv.splice(2);
-    process.argv.push(...${JSON.stringify(argv)});
+    process.argv.push(...${JSON.stringify(runArguments(world().workdir))});
     console.log(JSON.stringify(await openSession()));`;
   const child = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
     // What happens on a host that refuses writable-executable memory.
