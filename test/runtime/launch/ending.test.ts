@@ -1,8 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRoostClient, endAll, launch, parseRoostUrl, systemClock } from "../../../src/runtime/index.ts";
+import { createRoostClient, endAll, launch, parseRoostUrl } from "../../../src/runtime/index.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
+import { patientClock } from "../../kit/patient-clock.ts";
 import { rawServer } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates, sharedParent } from "../parent.ts";
@@ -13,7 +14,7 @@ const { world, parent } = sharedParent();
 describe("ending a child", () => {
   test("gives it time to wind down: its session is retired, and it chooses its exit status", async () => {
     const child = await parent().launched("agent");
-    await endAll([child], systemClock);
+    await endAll([child], patientClock);
     expect(await child.exited).toEqual({ kind: "exited", status: 0 });
     const status = await parent().session.registration.client.status(child.sessionId);
     expect(status).toMatchObject({ value: { status: "complete", live_children: 0 } });
@@ -59,7 +60,7 @@ describe("ending a child", () => {
     const { client } = parent().session.registration;
     const before = await client.status(parent().session.id);
     const scripts = await Promise.all([1, 2, 3, 4].map(() => parent().launched("long-script")));
-    await endAll(scripts, systemClock);
+    await endAll(scripts, patientClock);
     for (const script of scripts) {
       expect(await script.exited).toEqual({ kind: "exited", status: 143 });
       expect(await client.status(script.sessionId)).toMatchObject({ value: { status: "failed" } });
@@ -71,7 +72,7 @@ describe("ending a child", () => {
   test("does not change the outcome of one that has exited, and may be requested twice", async () => {
     const child = await parent().launched("script");
     await child.exited;
-    await Promise.all([endAll([child], systemClock), endAll([child], systemClock)]);
+    await Promise.all([endAll([child], patientClock), endAll([child], patientClock)]);
     expect(await child.exited).toEqual({ kind: "exited", status: 0 });
   });
 
