@@ -6,42 +6,39 @@
  * even if other processes change either folder meanwhile.
  */
 
-import { ok, type Result } from "../../result.ts";
+import { ok } from "../../result.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { makeDirectoryAt, makeLinkAt, type Name, openDirectoryAt, readLinkAt } from "../../sys/entries.ts";
+import { makeDirectoryAt, type Name, openDirectoryAt } from "../../sys/entries.ts";
 import type { Posix } from "../../sys/library.ts";
 import { type Entry, type Kind, listDirectory, type Status, statusAt, statusOf } from "../../sys/status.ts";
 import { createDescent, identityOf } from "../tree/descent.ts";
-import { type Account, openAccount } from "./account.ts";
-import { copyFile } from "./copy-file.ts";
 import {
   ABORTED,
+  type Account,
+  type Copied,
   type Copy,
-  type CopyFault,
   type CopyTask,
   failed,
-  finish,
+  openAccount,
   skipped,
   unreadable,
   type Watch,
-} from "./copying.ts";
-import { repoint } from "./links.ts";
+} from "./account.ts";
+import { copyFile, finish } from "./copy-file.ts";
+import { copyLink } from "./links.ts";
 
-/**
- * A directory that is being copied. The top folder has no name here, and the copy's own mode and time are left alone.
- */
+/** A directory that is being copied. `status`: what its copy will get. The top's own mode and time are left alone. */
 interface Level {
-  readonly directory: { readonly name: Name; readonly status: Status } | undefined;
+  readonly status: Status | undefined;
   readonly entries: readonly Entry[];
   next: number;
 }
 
-type Step = Result<void, CopyFault>;
-const DONE: Step = ok(undefined);
+const DONE: Copied = ok(undefined);
 const WHILE_FILLED = 0o700;
 
 /** Copies everything in `task.from`. What was copied before a fault stays there. */
-export function copyTree(task: CopyTask, watch: Watch): Result<Account, CopyFault> {
+export function copyTree(task: CopyTask, watch: Watch): Copied<Account> {
   const copy: Copy = {
     task,
     watch,
@@ -59,10 +56,10 @@ export function copyTree(task: CopyTask, watch: Watch): Result<Account, CopyFaul
   }
 }
 
-function copyAll(copy: Copy): Step {
+function copyAll(copy: Copy): Copied {
   const entries = listDirectory(copy.task.from);
   if (!entries.ok) return failed(copy, "listed", [], entries.fault);
-  const levels: Level[] = [{ directory: undefined, entries: entries.value, next: 0 }];
+  const levels: Level[] = [{ status: undefined, entries: entries.value, next: 0 }];
   for (let level = levels.at(-1); level; level = levels.at(-1)) {
     if (!copy.watch(copy.account, 0)) return ABORTED;
     const entry = level.entries[level.next++];
@@ -73,14 +70,14 @@ function copyAll(copy: Copy): Step {
       continue;
     }
     levels.pop();
-    const finished = level.directory ? finishDirectory(copy, level.directory.status) : DONE;
+    const finished = level.status ? finishDirectory(copy, level.status) : DONE;
     if (!finished.ok) return finished;
   }
   return DONE;
 }
 
 /** A directory's mode and time are set last. Filling it changes the time, and its mode may forbid filling it. */
-function finishDirectory(copy: Copy, status: Status): Step {
+function finishDirectory(copy: Copy, status: Status): Copied {
   const directory = copy.destination.directory();
   if (directory === undefined) return failed(copy, "finished", [], "ESTALE");
   const set = finish(directory, status);
@@ -91,7 +88,7 @@ function finishDirectory(copy: Copy, status: Status): Step {
 }
 
 /** Copies one entry. A directory is made, opened, and returned to be filled. */
-function copyEntry(copy: Copy, entry: Entry, atTop: boolean): Result<Level | undefined, CopyFault> {
+function copyEntry(copy: Copy, entry: Entry, atTop: boolean): Copied<Level | undefined> {
   const { name } = entry;
   if (atTop && copy.task.ownedNames.some((owned) => Buffer.from(owned).equals(name))) {
     return skipped(copy, name, "runtime-owned");
@@ -108,14 +105,8 @@ function copyEntry(copy: Copy, entry: Entry, atTop: boolean): Result<Level | und
       return copyLink(copy, from, to, name);
     case "file":
       return copyFile(copy, from, to, name);
-    case "fifo":
-    case "socket":
-    case "device":
-      return skipped(copy, name, kind);
-    case "unknown":
-      return skipped(copy, name, "unreadable");
     default:
-      return kind satisfies never;
+      return skipped(copy, name, kind === "unknown" ? "unreadable" : kind);
   }
 }
 
@@ -124,34 +115,33 @@ function kindAt(directory: Descriptor, name: Name): Kind {
   return status.ok ? status.value.kind : "unknown";
 }
 
-function copyDirectory(
-  copy: Copy,
-  from: Descriptor,
-  to: Descriptor,
-  name: Name,
-): Result<Level | undefined, CopyFault> {
+function copyDirectory(copy: Copy, from: Descriptor, to: Descriptor, name: Name): Copied<Level | undefined> {
   const opened = openDirectoryAt(from, name);
   if (!opened.ok) return unreadable(copy, name, opened.fault);
-  const status = statusOf(opened.value);
-  const owned = status.ok && copy.task.ownedDirectories.has(identityOf(status.value));
-  const entries = owned ? ok([]) : listDirectory(opened.value);
-  if (owned || !status.ok || !entries.ok) {
+  const inspected = inspect(copy, opened.value);
+  if (!inspected.ok || !inspected.value) {
     close(opened.value);
-    if (owned) return skipped(copy, name, "runtime-owned");
-    return unreadable(copy, name, status.ok ? (entries.ok ? "ESTALE" : entries.fault) : status.fault);
+    return inspected.ok ? skipped(copy, name, "runtime-owned") : unreadable(copy, name, inspected.fault);
   }
-  copy.source.enter(name, opened.value, status.value);
+  const { status, entries } = inspected.value;
+  copy.source.enter(name, opened.value, status);
   const made = makeDirectory(to, name);
   if (!made.ok) return failed(copy, "made", [], made.fault);
   copy.destination.enter(name, made.value.descriptor, made.value.status);
   copy.account.dirs++;
-  return ok({ directory: { name, status: status.value }, entries: entries.value, next: 0 });
+  return ok({ status, entries, next: 0 });
 }
 
-function makeDirectory(
-  parent: Descriptor,
-  name: Name,
-): Posix<{ readonly descriptor: Descriptor; readonly status: Status }> {
+/** `undefined`: it is the runtime's own, and is not copied. */
+function inspect(copy: Copy, directory: Descriptor): Posix<{ status: Status; entries: Entry[] } | undefined> {
+  const status = statusOf(directory);
+  if (!status.ok) return status;
+  if (copy.task.ownedDirectories.has(identityOf(status.value))) return ok(undefined);
+  const entries = listDirectory(directory);
+  return entries.ok ? ok({ status: status.value, entries: entries.value }) : entries;
+}
+
+function makeDirectory(parent: Descriptor, name: Name): Posix<{ descriptor: Descriptor; status: Status }> {
   const made = makeDirectoryAt(parent, name, WHILE_FILLED);
   const opened = made.ok ? openDirectoryAt(parent, name) : made;
   if (!opened.ok) return opened;
@@ -159,19 +149,4 @@ function makeDirectory(
   if (status.ok) return ok({ descriptor: opened.value, status: status.value });
   close(opened.value);
   return status;
-}
-
-function copyLink(copy: Copy, from: Descriptor, to: Descriptor, name: Name): Result<undefined, CopyFault> {
-  const { fromPaths, toPath } = copy.task;
-  const target = readLinkAt(from, name);
-  if (!target.ok) return unreadable(copy, name, target.fault);
-  let moved: Uint8Array | undefined;
-  for (const path of fromPaths) moved ??= repoint(target.value, path, toPath);
-  const made = makeLinkAt(moved ?? target.value, to, name);
-  // Pointed into the copy, a target can become too long. The link must not point to the parent's folder instead.
-  if (!made.ok && moved && made.fault === "ENAMETOOLONG") return skipped(copy, name, "unreadable");
-  if (!made.ok) return failed(copy, "made", [name], made.fault);
-  copy.account.symlinks++;
-  if (moved) copy.account.repointedSymlinks++;
-  return ok(undefined);
 }

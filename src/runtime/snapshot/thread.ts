@@ -5,11 +5,17 @@
  * to start a thread from, unless its author names one as an entry point.
  */
 
-import type { Descriptor } from "../../sys/descriptors.ts";
+import { ok } from "../../result.ts";
 import { emptyDirectory } from "../tree/remove.ts";
-import { type Account, closeAccount, type WorkdirSnapshot } from "./account.ts";
+import {
+  type Account,
+  type Copied,
+  type CopyTask,
+  closeAccount,
+  type SnapshotProgress,
+  type WorkdirSnapshot,
+} from "./account.ts";
 import { copyTree } from "./copy.ts";
-import type { CopyFault, CopyTask } from "./copying.ts";
 
 /** What the thread is sent, once. */
 export interface ThreadOrder {
@@ -20,57 +26,43 @@ export interface ThreadOrder {
   readonly abort: SharedArrayBuffer;
 }
 
-/** The progress of a copy. */
-export interface SnapshotProgress {
-  readonly files: number;
-  readonly dirs: number;
-  readonly symlinks: number;
-  /** Bytes of contents, including those of the file in progress. */
-  readonly bytes: number;
-}
-
-/** What the thread answers: any number of the first, then one of the others. */
+/** What the thread answers: any number of the first, then one of the second. */
 export type ThreadReport =
   | { readonly kind: "progress"; readonly progress: SnapshotProgress }
-  | { readonly kind: "copied"; readonly snapshot: WorkdirSnapshot }
-  | { readonly kind: "fault"; readonly fault: CopyFault };
+  | { readonly kind: "end"; readonly copied: Copied<WorkdirSnapshot> };
 
 /** The shortest time between two progress reports. */
 const PROGRESS_MS = 100;
 
 declare const self: Worker;
 
-self.onmessage = ({ data }: MessageEvent<ThreadOrder>) => report(run(data));
+self.onmessage = ({ data }: MessageEvent<ThreadOrder>) => report({ kind: "end", copied: run(data) });
 
 function report(message: ThreadReport): void {
   postMessage(message);
 }
 
-function run({ task, source, abort }: ThreadOrder): ThreadReport {
+function run({ task, source, abort }: ThreadOrder): Copied<WorkdirSnapshot> {
   const aborted = new Int32Array(abort);
   let told = performance.now();
   const copied = copyTree(task, (account, underWay) => {
     const now = performance.now();
     if (now - told >= PROGRESS_MS) {
       told = now;
-      report({ kind: "progress", progress: progressOf(account, underWay) });
+      reportProgress(account, underWay);
     }
     return Atomics.load(aborted, 0) === 0;
   });
   if (copied.ok) {
-    report({ kind: "progress", progress: progressOf(copied.value, 0) });
-    return { kind: "copied", snapshot: closeAccount(copied.value, source) };
+    reportProgress(copied.value, 0);
+    return ok(closeAccount(copied.value, source));
   }
-  takeAway(task.to);
-  return { kind: "fault", fault: copied.fault };
-}
-
-/** An unfinished copy is removed here, in the thread, so that removing its folder later is quick. */
-function takeAway(directory: Descriptor): void {
-  const removal = emptyDirectory(directory);
+  // An unfinished copy is removed here, in the thread, so that removing its folder later is quick.
+  const removal = emptyDirectory(task.to);
   while (!removal.next().done);
+  return copied;
 }
 
-function progressOf({ files, dirs, symlinks, bytes }: Account, underWay: number): SnapshotProgress {
-  return { files, dirs, symlinks, bytes: bytes + underWay };
+function reportProgress({ files, dirs, symlinks, bytes }: Account, underWay: number): void {
+  report({ kind: "progress", progress: { files, dirs, symlinks, bytes: bytes + underWay } });
 }
