@@ -17,7 +17,7 @@ import { parseReleaseFlags } from "./release/flags.ts";
 import { signAdHoc } from "./release/macho-sign.ts";
 import { faultsAgainst, verifyMachO } from "./release/macho-verify.ts";
 import { NOTICES, noticesText } from "./release/notices.ts";
-import { failure, type Outcome, success } from "./release/outcome.ts";
+import { fault, type Result, ok } from "../src/result.ts";
 import { checkPinnedVersion, fetchRuntime, runtimePath } from "./release/runtime.ts";
 import { runtimeParts } from "./release/runtime-parts.ts";
 import { runnersFor, smoke } from "./release/smoke.ts";
@@ -50,7 +50,7 @@ function runtimeStep(target: ReleaseTarget, staging: Staging, interrupted: Abort
     name: "runtime",
     run: async () => {
       const fetched = await fetchRuntime(target, runtimeDirectory(target, staging), interrupted);
-      return fetched.ok ? success(`${fetched.value}, SHA-512 as pinned`) : fetched;
+      return fetched.ok ? ok(`${fetched.value}, SHA-512 as pinned`) : fetched;
     },
   };
 }
@@ -75,7 +75,7 @@ function buildSteps(
       const built = await build(target, runtime, file, join(work, "first"));
       if (!built.ok) return built;
       onBuilt(built.value);
-      return success(`${((await stat(file)).size / 1e6).toFixed(1)} MB`);
+      return ok(`${((await stat(file)).size / 1e6).toFixed(1)} MB`);
     }),
     ...(target.format === "mach-o"
       ? [step("signature", () => checkSignature(file))]
@@ -84,7 +84,7 @@ function buildSteps(
       step(`run (${runner.name})`, async () =>
         runner.missing === undefined
           ? smoke(file, VERSION, runner, interrupted)
-          : success(`skipped: install ${runner.missing} to try this`),
+          : ok(`skipped: install ${runner.missing} to try this`),
       ),
     ),
     ...(buildTwice ? [step("second build", () => compareSecondBuild(target, runtime, file, work))] : []),
@@ -97,7 +97,7 @@ async function build(
   runtime: string,
   file: string,
   scratch: string,
-): Promise<Outcome<Bun.BuildMetafile>> {
+): Promise<Result<Bun.BuildMetafile, string>> {
   const compiled = join(scratch, "mur-roost");
   const metafile = await compile({
     outfile: compiled,
@@ -114,22 +114,22 @@ async function build(
   await mkdir(dirname(file), { recursive: true });
   await rename(compiled, file);
   await rm(scratch, { recursive: true });
-  return success(metafile);
+  return ok(metafile);
 }
 
-async function checkSignature(file: string): Promise<Outcome<string>> {
+async function checkSignature(file: string): Promise<Result<string, string>> {
   const report = verifyMachO(await readFile(file));
-  if (typeof report === "string") return failure(report);
+  if (typeof report === "string") return fault(report);
   const faults = faultsAgainst(report, EXPECTED_SIGNATURE);
-  if (faults.length > 0) return failure(faults.join("; "));
-  return success(`ad hoc, all ${report.pageHashes.length} page hashes match`);
+  if (faults.length > 0) return fault(faults.join("; "));
+  return ok(`ad hoc, all ${report.pageHashes.length} page hashes match`);
 }
 
-async function checkVersionNeeds(file: string): Promise<Outcome<string>> {
+async function checkVersionNeeds(file: string): Promise<Result<string, string>> {
   const needs = readVersionNeeds(await readFile(file));
   if (!needs.ok) return needs;
   const newest = checkGlibc(needs.value, NEWEST_GLIBC);
-  return newest.ok ? success(`needs ${newest.value} at most`) : newest;
+  return newest.ok ? ok(`needs ${newest.value} at most`) : newest;
 }
 
 async function compareSecondBuild(
@@ -137,37 +137,40 @@ async function compareSecondBuild(
   runtime: string,
   file: string,
   work: string,
-): Promise<Outcome<string>> {
+): Promise<Result<string, string>> {
   const again = join(work, "again", releaseFileName(VERSION, target));
   const built = await build(target, runtime, again, join(work, "second"));
   if (!built.ok) return built;
   const [first, second] = await Promise.all([sha256OfFile(file), sha256OfFile(again)]);
-  if (first !== second) return failure(`the bytes differ: SHA-256 ${first}, then ${second}`);
+  if (first !== second) return fault(`the bytes differ: SHA-256 ${first}, then ${second}`);
   await rm(again);
-  return success(`the same bytes, SHA-256 ${first}`);
+  return ok(`the same bytes, SHA-256 ${first}`);
 }
 
 /** Fails unless all four executables contain the same packages, because one list describes them all. */
 async function writeContents(
   { files }: Staging,
   bundles: readonly Bun.BuildMetafile[],
-): Promise<Outcome<string>> {
+): Promise<Result<string, string>> {
   const [packages = [], ...others] = await Promise.all(bundles.map(bundledPackages));
   if (others.some((other) => !Bun.deepEquals(other, packages))) {
-    return failure("the executables do not all hold the same packages");
+    return fault("the executables do not all hold the same packages");
   }
   const contents = { runtime: Bun.version, parts: runtimeParts(), packages };
   await writeText(join(files, NOTICES), await noticesText(contents));
   await writeText(join(files, billOfMaterialsName(VERSION)), billOfMaterialsText(VERSION, contents));
-  return success(`Bun with ${contents.parts.length} libraries, and ${packages.length} packages`);
+  return ok(`Bun with ${contents.parts.length} libraries, and ${packages.length} packages`);
 }
 
-async function writeChecksums({ files }: Staging, others: readonly string[]): Promise<Outcome<string>> {
+async function writeChecksums(
+  { files }: Staging,
+  others: readonly string[],
+): Promise<Result<string, string>> {
   const names = await readdir(files);
   const own = await checksumLines(files, names);
   await writeText(join(files, CHECKSUMS), mergeChecksums(own, others));
   const more = others.length > 0 ? ` and ${others.length} of another program` : "";
-  return success(`${names.length} files${more}`);
+  return ok(`${names.length} files${more}`);
 }
 
 /** Writes a file that everyone can read, whatever the umask. */
@@ -176,22 +179,22 @@ async function writeText(path: string, text: string): Promise<void> {
   await chmod(path, 0o644);
 }
 
-async function readOtherChecksums(path: string | undefined): Promise<Outcome<string[]>> {
-  if (path === undefined) return success([]);
+async function readOtherChecksums(path: string | undefined): Promise<Result<string[], string>> {
+  if (path === undefined) return ok([]);
   try {
     return otherChecksums(await readFile(path, "utf8"), path, VERSION);
   } catch (error) {
-    return failure(`--with-checksums: ${error instanceof Error ? error.message : String(error)}`);
+    return fault(`--with-checksums: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 
-async function main(args: readonly string[]): Promise<Outcome<undefined>> {
+async function main(args: readonly string[]): Promise<Result<undefined, string>> {
   const flags = parseReleaseFlags(args);
   if (!flags.ok) return flags;
   const { buildTwice, withChecksums } = flags.value;
   const others = await readOtherChecksums(withChecksums);
   if (!others.ok) return others;
-  if (process.platform !== "linux") return failure("a release is built on Linux: its checks run Linux files");
+  if (process.platform !== "linux") return fault("a release is built on Linux: its checks run Linux files");
   const pinned = checkPinnedVersion(Bun.version);
   if (!pinned.ok) return pinned;
 

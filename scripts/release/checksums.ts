@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { failure, type Outcome, success } from "./outcome.ts";
+import { fault, type Result, ok } from "../../src/result.ts";
 
 /** Lowercase hex SHA-256 of a file. */
 export async function sha256OfFile(path: string): Promise<string> {
@@ -33,22 +33,22 @@ const OWN = "mur-roost-";
  * @param path the file's name, for the fault
  * @returns its lines in the format of our file
  */
-export function otherChecksums(text: string, path: string, version: string): Outcome<string[]> {
+export function otherChecksums(text: string, path: string, version: string): Result<string[], string> {
   const lines: string[] = [];
   for (const [index, line] of text.split("\n").entries()) {
     if (line === "") continue;
     const [, sum, name] = LINE.exec(line) ?? [];
     const at = `${path}, line ${index + 1}`;
     if (sum === undefined || name === undefined) {
-      return failure(`${at}: not a line of sha256sum: 64 hex digits, two spaces and a plain file name`);
+      return fault(`${at}: not a line of sha256sum: 64 hex digits, two spaces and a plain file name`);
     }
-    if (name.startsWith(OWN)) return failure(`${at}: ${name} is a file of this release; take the line out`);
+    if (name.startsWith(OWN)) return fault(`${at}: ${name} is a file of this release; take the line out`);
     if (!name.includes(`-${version}-`)) {
-      return failure(`${at}: ${name} is not of version ${version}; release both programs at one version`);
+      return fault(`${at}: ${name} is not of version ${version}; release both programs at one version`);
     }
     lines.push(`${sum}  ${name}\n`);
   }
-  return lines.length > 0 ? success(lines) : failure(`${path}: it holds no checksums`);
+  return lines.length > 0 ? ok(lines) : fault(`${path}: it holds no checksums`);
 }
 
 /** Both programs' lines, sorted by name byte for byte. */

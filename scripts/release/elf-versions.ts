@@ -4,7 +4,7 @@
  *
  * Source: the ELF gABI (program headers, dynamic section) and the Linux Standard Base, "Symbol Versioning".
  */
-import { failure, type Outcome, success } from "./outcome.ts";
+import { fault, type Result, ok } from "../../src/result.ts";
 
 export type VersionNeed = {
   /** The library, such as `libc.so.6`. */
@@ -21,22 +21,22 @@ const DT_VERNEED = 0x6ffffffe;
 const DT_VERNEEDNUM = 0x6fffffff;
 
 /** Every version need of a 64-bit little-endian ELF file, in the file's order. */
-export function readVersionNeeds(file: Uint8Array): Outcome<readonly VersionNeed[]> {
+export function readVersionNeeds(file: Uint8Array): Result<readonly VersionNeed[], string> {
   try {
     return read(new DataView(file.buffer, file.byteOffset, file.byteLength), file);
   } catch (error) {
-    if (error instanceof RangeError) return failure("the ELF file is cut short or points outside itself");
+    if (error instanceof RangeError) return fault("the ELF file is cut short or points outside itself");
     throw error;
   }
 }
 
-function read(view: DataView, file: Uint8Array): Outcome<readonly VersionNeed[]> {
+function read(view: DataView, file: Uint8Array): Result<readonly VersionNeed[], string> {
   if (view.getUint32(0) !== 0x7f454c46 || view.getUint8(4) !== 2 || view.getUint8(5) !== 1) {
-    return failure("not a 64-bit little-endian ELF file");
+    return fault("not a 64-bit little-endian ELF file");
   }
   const segments = readSegments(view);
   const dynamic = segments.find(({ type }) => type === PT_DYNAMIC);
-  if (dynamic === undefined) return failure("the ELF file has no dynamic segment");
+  if (dynamic === undefined) return fault("the ELF file has no dynamic segment");
 
   const tags = readDynamic(view, dynamic.offset, dynamic.size);
   const fileOffset = (address: number): number => {
@@ -49,8 +49,8 @@ function read(view: DataView, file: Uint8Array): Outcome<readonly VersionNeed[]>
   const strings = tags.get(DT_STRTAB);
   const needs = tags.get(DT_VERNEED);
   const count = tags.get(DT_VERNEEDNUM) ?? 0;
-  if (strings === undefined || needs === undefined) return success([]);
-  return success(readNeeds(view, file, fileOffset(needs), count, fileOffset(strings)));
+  if (strings === undefined || needs === undefined) return ok([]);
+  return ok(readNeeds(view, file, fileOffset(needs), count, fileOffset(strings)));
 }
 
 type Segment = {
@@ -125,22 +125,22 @@ function text(file: Uint8Array, at: number): string {
 export function checkGlibc(
   needs: readonly VersionNeed[],
   ceiling: readonly [number, number],
-): Outcome<string> {
+): Result<string, string> {
   const limit = `GLIBC_${ceiling.join(".")}`;
   let newest: { readonly version: string; readonly rank: number } | undefined;
   for (const { library, version } of needs) {
     if (!version.startsWith("GLIBC_")) continue;
     const numbers = /^GLIBC_(\d+)\.(\d+)(?:\.(\d+))?$/.exec(version);
     // Names such as GLIBC_ABI_DT_RELR stand for a feature of a newer loader, GLIBC_PRIVATE for one exact build.
-    if (numbers === null) return failure(`${library} must provide ${version}, which is not a plain version`);
+    if (numbers === null) return fault(`${library} must provide ${version}, which is not a plain version`);
     const rank = rankOf(Number(numbers[1]), Number(numbers[2]), Number(numbers[3] ?? 0));
     if (rank > rankOf(...ceiling, 0)) {
-      return failure(`${library} must provide ${version}, and ${limit} is the newest that is promised`);
+      return fault(`${library} must provide ${version}, and ${limit} is the newest that is promised`);
     }
     if (newest === undefined || rank > newest.rank) newest = { version, rank };
   }
   // These runtimes link glibc dynamically, so a file without a version was not read correctly.
-  return newest === undefined ? failure("the file does not name any GLIBC version") : success(newest.version);
+  return newest === undefined ? fault("the file does not name any GLIBC version") : ok(newest.version);
 }
 
 function rankOf(major: number, minor: number, patch: number): number {

@@ -1,5 +1,5 @@
 /** The command line of `npm run release`. */
-import { failure, type Outcome, success } from "./outcome.ts";
+import { fault, type Result, ok } from "../../src/result.ts";
 
 export interface ReleaseFlags {
   /** Whether every file is built twice and compared. */
@@ -9,7 +9,7 @@ export interface ReleaseFlags {
 }
 
 /** Reads the arguments. The fault names the argument to change. */
-export function parseReleaseFlags(args: readonly string[]): Outcome<ReleaseFlags> {
+export function parseReleaseFlags(args: readonly string[]): Result<ReleaseFlags, string> {
   let buildTwice = true;
   let withChecksums: string | undefined;
   for (let at = 0; at < args.length; at++) {
@@ -19,12 +19,10 @@ export function parseReleaseFlags(args: readonly string[]): Outcome<ReleaseFlags
       buildTwice = false;
     } else if (flag === "--with-checksums") {
       withChecksums = given ?? args[++at];
-      if (!withChecksums) return failure("--with-checksums needs a file: --with-checksums FILE");
+      if (!withChecksums) return fault("--with-checksums needs a file: --with-checksums FILE");
     } else {
-      return failure(
-        `unknown argument: ${args[at]} (--skip-second-build and --with-checksums FILE are known)`,
-      );
+      return fault(`unknown argument: ${args[at]} (--skip-second-build and --with-checksums FILE are known)`);
     }
   }
-  return success({ buildTwice, withChecksums });
+  return ok({ buildTwice, withChecksums });
 }

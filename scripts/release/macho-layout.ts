@@ -4,7 +4,7 @@
  *
  * Source: `<mach-o/loader.h>`.
  */
-import { failure, type Outcome, success } from "./outcome.ts";
+import { fault, type Result, ok } from "../../src/result.ts";
 
 export type MachOLayout = {
   /** File offset of `LC_CODE_SIGNATURE`. */
@@ -37,12 +37,12 @@ type Segment = {
   readonly size: number;
 };
 
-export function readMachOLayout(file: Buffer): Outcome<MachOLayout> {
+export function readMachOLayout(file: Buffer): Result<MachOLayout, string> {
   if (file.length < HEADER_BYTES || file.readUInt32LE(0) !== MAGIC_64 || file.readUInt32LE(12) !== EXECUTE) {
-    return failure("not a 64-bit Mach-O executable");
+    return fault("not a 64-bit Mach-O executable");
   }
   const end = HEADER_BYTES + file.readUInt32LE(20);
-  if (end > file.length) return failure("the load commands run past the end of the file");
+  if (end > file.length) return fault("the load commands run past the end of the file");
 
   const segments: Segment[] = [];
   const signatures: number[] = [];
@@ -51,7 +51,7 @@ export function readMachOLayout(file: Buffer): Outcome<MachOLayout> {
     const command = at + 8 <= end ? file.readUInt32LE(at) : 0;
     const size = at + 8 <= end ? file.readUInt32LE(at + 4) : 0;
     if (size < (SMALLEST.get(command) ?? 8) || at + size > end) {
-      return failure("a load command is too short or too long");
+      return fault("a load command is too short or too long");
     }
     if (command === LC_SEGMENT_64) segments.push(readSegment(file, at));
     if (command === LC_CODE_SIGNATURE) signatures.push(at);
@@ -74,27 +74,27 @@ function locate(
   file: Buffer,
   segments: readonly Segment[],
   signatures: readonly number[],
-): Outcome<MachOLayout> {
+): Result<MachOLayout, string> {
   const [signatureCommand, another] = signatures;
   if (signatureCommand === undefined || another !== undefined) {
-    return failure("the file must have one LC_CODE_SIGNATURE to replace");
+    return fault("the file must have one LC_CODE_SIGNATURE to replace");
   }
   const text = segments.find(({ name }) => name === "__TEXT");
   const linkedit = segments.find(({ name }) => name === "__LINKEDIT");
-  if (text === undefined || linkedit === undefined) return failure("the file has no __TEXT or no __LINKEDIT");
+  if (text === undefined || linkedit === undefined) return fault("the file has no __TEXT or no __LINKEDIT");
   if (segments.some(({ address, offset }) => address > linkedit.address || offset > linkedit.offset)) {
-    return failure("__LINKEDIT is not the last segment, so it cannot change its size");
+    return fault("__LINKEDIT is not the last segment, so it cannot change its size");
   }
   const contentEnd = file.readUInt32LE(signatureCommand + 8);
   const signatureEnd = contentEnd + file.readUInt32LE(signatureCommand + 12);
   // Anything after the old signature would be lost.
   if (signatureEnd !== file.length || linkedit.offset + linkedit.size !== file.length) {
-    return failure("the old signature, __LINKEDIT and the file do not end at the same byte");
+    return fault("the old signature, __LINKEDIT and the file do not end at the same byte");
   }
   if (contentEnd < linkedit.offset || contentEnd % 16 !== 0) {
-    return failure("the old signature is not in __LINKEDIT at a multiple of 16");
+    return fault("the old signature is not in __LINKEDIT at a multiple of 16");
   }
-  return success({
+  return ok({
     signatureCommand,
     linkeditCommand: linkedit.at,
     linkeditOffset: linkedit.offset,

@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { entitlementsDer, entitlementsPlist } from "./entitlements.ts";
 import { type MachOLayout, readMachOLayout } from "./macho-layout.ts";
-import { failure, type Outcome, success } from "./outcome.ts";
+import { fault, type Result, ok } from "../../src/result.ts";
 
 export type SigningRequest = {
   /** The name that the signature gives the program. */
@@ -49,13 +49,13 @@ const VM_PAGE_BYTES = 0x4000;
 type Blob = { readonly slot: number; readonly bytes: Buffer };
 
 /** @returns the signed file: the content with two load commands changed, and the new signature at its end. */
-export function signAdHoc(file: Uint8Array, request: SigningRequest): Outcome<Buffer> {
+export function signAdHoc(file: Uint8Array, request: SigningRequest): Result<Buffer, string> {
   const source = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
   const layout = readMachOLayout(source);
   if (!layout.ok) return layout;
   const { contentEnd } = layout.value;
   if (request.identifier === "" || request.identifier.includes("\0")) {
-    return failure("the identifier must be a name");
+    return fault("the identifier must be a name");
   }
 
   const blobs = attachedBlobs(request);
@@ -66,7 +66,7 @@ export function signAdHoc(file: Uint8Array, request: SigningRequest): Outcome<Bu
   updateLoadCommands(signed, layout.value, signatureBytes);
   const directory = codeDirectory(signed, layout.value, request.identifier, blobs);
   superBlob([{ slot: SLOT.codeDirectory, bytes: directory }, ...blobs]).copy(signed, contentEnd);
-  return success(signed);
+  return ok(signed);
 }
 
 /** The other blobs of the signature, in the order of their slots. */

@@ -5,6 +5,7 @@
  * Source: `cs_blobs.h` and `ubc_subr.c` of Apple's XNU, `<mach-o/loader.h>`.
  */
 import { readEntitlements } from "./entitlements-reader.ts";
+import { type Commands, type Range, rangeAt, readCommands, segmentFaults } from "./macho-commands.ts";
 
 /** What the signature says, and whether the file agrees. */
 export type SignatureReport = {
@@ -43,8 +44,6 @@ export function faultsAgainst(report: SignatureReport, expected: SignatureExpect
   return faults;
 }
 
-type Range = { readonly from: number; readonly to: number };
-
 /**
  * Reads and checks the signature of a 64-bit executable.
  *
@@ -62,126 +61,96 @@ export function verifyMachO(file: Uint8Array): SignatureReport | string {
   }
 }
 
-type Commands = {
-  readonly segments: ReadonlyMap<string, { readonly file: Range; readonly memory: Range }>;
-  readonly signature: Range;
-};
-
-function readCommands(view: DataView): Commands | string {
-  if (view.getUint32(0, true) !== 0xfeedfacf) return "the file is not a 64-bit Mach-O file";
-  const segments = new Map<string, { file: Range; memory: Range }>();
-  let signature: Range | undefined;
-  const end = 32 + view.getUint32(20, true);
-  let cursor = 32;
-  for (let index = 0; index < view.getUint32(16, true); index++) {
-    const kind = view.getUint32(cursor, true);
-    const length = view.getUint32(cursor + 4, true);
-    if (length < 8 || cursor + length > end) return "a load command runs past the others";
-    if (kind === 0x19) {
-      const name = String.fromCharCode(...bytesOf(view, cursor + 8, 16)).replaceAll("\0", "");
-      segments.set(name, {
-        memory: rangeAt(littleU64(view, cursor + 24), littleU64(view, cursor + 32)),
-        file: rangeAt(littleU64(view, cursor + 40), littleU64(view, cursor + 48)),
-      });
-    }
-    if (kind === 0x1d) {
-      if (signature !== undefined) return "the file names two signatures";
-      signature = rangeAt(view.getUint32(cursor + 8, true), view.getUint32(cursor + 12, true));
-    }
-    cursor += length;
-  }
-  return signature === undefined ? "the file names no signature" : { segments, signature };
+function checkSignature(file: Uint8Array, view: DataView, commands: Commands): SignatureReport | string {
+  const slots = readSuperBlob(view, commands.signature);
+  if (typeof slots === "string") return slots;
+  const directory = readDirectory(file, view, slots.get(0));
+  if (typeof directory === "string") return directory;
+  const entitlements = readEntitlements(contentOf(file, slots.get(5)), contentOf(file, slots.get(7)));
+  return {
+    ...directory.says,
+    entitlements: typeof entitlements === "string" ? [] : entitlements,
+    faults: [
+      ...segmentFaults(file.length, commands),
+      ...directoryFaults(file, commands, directory),
+      ...attachmentFaults(file, view, slots, directory),
+      ...(typeof entitlements === "string" ? [entitlements] : []),
+    ],
+  };
 }
 
-function checkSignature(file: Uint8Array, view: DataView, commands: Commands): SignatureReport | string {
-  const { segments, signature } = commands;
-  const faults: string[] = [...segmentFaults(file.length, commands)];
-  const slots = readSuperBlob(view, signature);
-  if (typeof slots === "string") return slots;
-  const directory = slots.get(0);
-  if (directory === undefined || magicOf(view, directory) !== 0xfade0c02) return "there is no code directory";
+/** What the code directory says. */
+type Directory = {
+  readonly says: Omit<SignatureReport, "entitlements" | "faults">;
+  /** Whether what an ad-hoc signature has no use for is empty. */
+  readonly hasNoMore: boolean;
+  readonly namesTeam: boolean;
+  /** File offset of the first page's hash. The special slots' hashes count downwards from there. */
+  readonly hashes: number;
+  readonly special: number;
+};
 
-  const at = directory.from;
+function readDirectory(file: Uint8Array, view: DataView, range: Range | undefined): Directory | string {
+  if (range === undefined || magicOf(view, range) !== 0xfade0c02) return "there is no code directory";
+  const at = range.from;
   const field = (offset: number) => view.getUint32(at + offset);
   const version = field(8);
   const hashes = at + field(16);
   const special = field(24);
   const pages = field(28);
-  const codeLimit = field(32);
-  const pageSize = 2 ** view.getUint8(at + 39);
   if (view.getUint8(at + 36) !== 32 || view.getUint8(at + 37) !== 2) return "the hashes are not SHA-256";
   if (version < 0x20400) return "the code directory is too old to name its executable segment";
-  if (hashes - special * 32 < at || hashes + pages * 32 > directory.to) {
+  if (hashes - special * 32 < at || hashes + pages * 32 > range.to) {
     return "the hashes do not fit the code directory";
   }
+  return {
+    says: {
+      identifier: cString(file, at + field(20)),
+      team: field(48) === 0 ? "" : cString(file, at + field(48)),
+      version,
+      flags: field(12),
+      pageSize: 2 ** view.getUint8(at + 39),
+      codeLimit: field(32),
+      pageHashes: Array.from({ length: pages }, (_, page) => hex(file, hashes + page * 32)),
+      executableSegment: {
+        base: bigU64(view, at + 64),
+        limit: bigU64(view, at + 72),
+        flags: bigU64(view, at + 80),
+      },
+    },
+    // Platform, scatter vector, 64-bit code limit and two spares.
+    hasNoMore: view.getUint8(at + 38) === 0 && [40, 44, 52, 56, 60].every((offset) => field(offset) === 0),
+    namesTeam: field(48) !== 0,
+    hashes,
+    special,
+  };
+}
 
-  // Platform, scatter vector, 64-bit code limit and two spares.
-  if (view.getUint8(at + 38) !== 0 || [40, 44, 52, 56, 60].some((offset) => field(offset) !== 0)) {
-    faults.push("the code directory has something where it should be empty");
-  }
-  const team = field(48) === 0 ? "" : cString(file, at + field(48));
-  if (team === "" && field(48) !== 0) faults.push("the code directory names a team without a name");
+/** The code directory must cover the whole content, hash each page as it is, and name `__TEXT` as the executable segment. */
+function* directoryFaults(
+  file: Uint8Array,
+  { segments, signature }: Commands,
+  { says, hasNoMore, namesTeam }: Directory,
+): Generator<string> {
+  const { team, codeLimit, pageSize, pageHashes, executableSegment } = says;
+  if (!hasNoMore) yield "the code directory has something where it should be empty";
+  if (namesTeam && team === "") yield "the code directory names a team without a name";
   if (codeLimit !== signature.from)
-    faults.push(`the code limit is ${codeLimit}, and the content ends at ${signature.from}`);
+    yield `the code limit is ${codeLimit}, and the content ends at ${signature.from}`;
+  const pages = pageHashes.length;
   if (pages !== Math.floor((codeLimit + pageSize - 1) / pageSize))
-    faults.push(`${pages} pages do not cover ${codeLimit} bytes`);
-  const pageHashes = Array.from({ length: pages }, (_, page) => hex(file, hashes + page * 32));
+    yield `${pages} pages do not cover ${codeLimit} bytes`;
   const wrong = pageHashes.filter((hash, page) => {
     const start = page * pageSize;
     return hash !== sha256Hex(file.subarray(start, Math.min(start + pageSize, codeLimit)));
   });
-  if (wrong.length > 0) faults.push(`${wrong.length} of ${pages} page hashes do not match the file`);
-
-  const executableSegment = {
-    base: bigU64(view, at + 64),
-    limit: bigU64(view, at + 72),
-    flags: bigU64(view, at + 80),
-  };
+  if (wrong.length > 0) yield `${wrong.length} of ${pages} page hashes do not match the file`;
   const text = segments.get("__TEXT")?.file;
   if (text === undefined || executableSegment.base !== text.from || executableSegment.limit !== text.to) {
-    faults.push("the executable segment is not __TEXT");
+    yield "the executable segment is not __TEXT";
   }
   if (executableSegment.flags !== 1)
-    faults.push("the executable segment is not marked as the main program's, or as more than that");
-
-  faults.push(...attachmentFaults(file, view, slots, { hashes, special }));
-  const entitlements = readEntitlements(contentOf(file, slots.get(5)), contentOf(file, slots.get(7)));
-  if (typeof entitlements === "string") faults.push(entitlements);
-  return {
-    identifier: cString(file, at + field(20)),
-    team,
-    version,
-    flags: field(12),
-    pageSize,
-    codeLimit,
-    pageHashes,
-    executableSegment,
-    entitlements: typeof entitlements === "string" ? [] : entitlements,
-    faults,
-  };
-}
-
-/** The signature must end `__LINKEDIT`, and `__LINKEDIT` the file; no segment may be larger in the file than in memory. */
-function* segmentFaults(fileLength: number, { segments, signature }: Commands): Generator<string> {
-  const linkedit = segments.get("__LINKEDIT");
-  if (linkedit === undefined) {
-    yield "the file has no __LINKEDIT";
-    return;
-  }
-  if (signature.from % 16 !== 0) yield "the signature does not start at a multiple of 16";
-  if (signature.from < linkedit.file.from) yield "the signature starts before __LINKEDIT";
-  if (signature.to !== linkedit.file.to)
-    yield `the signature ends at ${signature.to}, and __LINKEDIT at ${linkedit.file.to}`;
-  if (linkedit.file.to !== fileLength)
-    yield `__LINKEDIT ends at ${linkedit.file.to}, and the file at ${fileLength}`;
-  const ordered = [...segments].sort(([, a], [, b]) => a.memory.from - b.memory.from);
-  let previous = 0;
-  for (const [name, { file, memory }] of ordered) {
-    if (file.to > fileLength) yield `${name} ends after the end of the file`;
-    if (memory.from < previous) yield `${name} overlaps the segment before it`;
-    if (memory.to - memory.from < file.to - file.from) yield `${name} is smaller in memory than in the file`;
-    previous = memory.to;
-  }
+    yield "the executable segment is not marked as the main program's, or as more than that";
 }
 
 /** The blobs' bytes by slot number. */
@@ -208,7 +177,7 @@ function* attachmentFaults(
   file: Uint8Array,
   view: DataView,
   slots: ReadonlyMap<number, Range>,
-  { hashes, special }: { readonly hashes: number; readonly special: number },
+  { hashes, special }: Directory,
 ): Generator<string> {
   const kinds = new Map([
     [2, 0xfade0c01],
@@ -236,20 +205,8 @@ function magicOf(view: DataView, range: Range): number {
   return view.getUint32(range.from);
 }
 
-function rangeAt(from: number, length: number): Range {
-  return { from, to: from + length };
-}
-
-function littleU64(view: DataView, at: number): number {
-  return Number(view.getBigUint64(at, true));
-}
-
 function bigU64(view: DataView, at: number): number {
   return Number(view.getBigUint64(at));
-}
-
-function bytesOf(view: DataView, at: number, length: number): Uint8Array {
-  return new Uint8Array(view.buffer, view.byteOffset + at, length);
 }
 
 function hex(file: Uint8Array, at: number): string {

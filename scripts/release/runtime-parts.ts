@@ -12,68 +12,44 @@ export interface RuntimePart {
 
 type Known = Omit<RuntimePart, "version">;
 
+function known(name: string, licence: string, sources: string): Known {
+  return { name, licence, sources };
+}
+
 const PARTS: Readonly<Record<string, Known>> = {
-  ares: { name: "c-ares", licence: "MIT", sources: "https://github.com/c-ares/c-ares" },
-  boringssl: {
-    name: "BoringSSL",
-    licence: "Apache-2.0",
-    sources: "https://boringssl.googlesource.com/boringssl",
-  },
-  icu: { name: "ICU", licence: "Unicode-3.0", sources: "https://github.com/unicode-org/icu" },
-  libarchive: {
-    name: "libarchive",
-    licence: "BSD-2-Clause",
-    sources: "https://github.com/libarchive/libarchive",
-  },
-  libdeflate: { name: "libdeflate", licence: "MIT", sources: "https://github.com/ebiggers/libdeflate" },
-  llhttp: { name: "llhttp", licence: "MIT", sources: "https://github.com/nodejs/llhttp" },
-  lolhtml: { name: "lol-html", licence: "BSD-3-Clause", sources: "https://github.com/cloudflare/lol-html" },
-  lshpack: { name: "ls-hpack", licence: "MIT", sources: "https://github.com/litespeedtech/ls-hpack" },
-  mimalloc: { name: "mimalloc", licence: "MIT", sources: "https://github.com/microsoft/mimalloc" },
-  picohttpparser: {
-    name: "picohttpparser",
-    licence: "MIT",
-    sources: "https://github.com/h2o/picohttpparser",
-  },
-  sqlite: { name: "SQLite", licence: "blessing", sources: "https://sqlite.org/src" },
-  tinycc: { name: "TinyCC", licence: "LGPL-2.1-or-later", sources: "https://github.com/TinyCC/tinycc" },
-  typescript: {
-    name: "TypeScript",
-    licence: "Apache-2.0",
-    sources: "https://github.com/microsoft/TypeScript",
-  },
-  usockets: { name: "uSockets", licence: "Apache-2.0", sources: "https://github.com/uNetworking/uSockets" },
-  uwebsockets: {
-    name: "uWebSockets",
-    licence: "Apache-2.0",
-    sources: "https://github.com/uNetworking/uWebSockets",
-  },
-  webkit: {
-    name: "JavaScriptCore (WebKit)",
-    licence: "LGPL-2.0-or-later",
-    sources: "https://github.com/oven-sh/WebKit",
-  },
-  zig: { name: "Zig's standard library", licence: "MIT", sources: "https://github.com/oven-sh/zig" },
-  zlib: { name: "zlib", licence: "Zlib", sources: "https://github.com/cloudflare/zlib" },
-  zstd: { name: "Zstandard", licence: "BSD-3-Clause", sources: "https://github.com/facebook/zstd" },
+  ares: known("c-ares", "MIT", "https://github.com/c-ares/c-ares"),
+  boringssl: known("BoringSSL", "Apache-2.0", "https://boringssl.googlesource.com/boringssl"),
+  icu: known("ICU", "Unicode-3.0", "https://github.com/unicode-org/icu"),
+  libarchive: known("libarchive", "BSD-2-Clause", "https://github.com/libarchive/libarchive"),
+  libdeflate: known("libdeflate", "MIT", "https://github.com/ebiggers/libdeflate"),
+  llhttp: known("llhttp", "MIT", "https://github.com/nodejs/llhttp"),
+  lolhtml: known("lol-html", "BSD-3-Clause", "https://github.com/cloudflare/lol-html"),
+  lshpack: known("ls-hpack", "MIT", "https://github.com/litespeedtech/ls-hpack"),
+  mimalloc: known("mimalloc", "MIT", "https://github.com/microsoft/mimalloc"),
+  picohttpparser: known("picohttpparser", "MIT", "https://github.com/h2o/picohttpparser"),
+  sqlite: known("SQLite", "blessing", "https://sqlite.org/src"),
+  tinycc: known("TinyCC", "LGPL-2.1-or-later", "https://github.com/TinyCC/tinycc"),
+  typescript: known("TypeScript", "Apache-2.0", "https://github.com/microsoft/TypeScript"),
+  usockets: known("uSockets", "Apache-2.0", "https://github.com/uNetworking/uSockets"),
+  uwebsockets: known("uWebSockets", "Apache-2.0", "https://github.com/uNetworking/uWebSockets"),
+  webkit: known("JavaScriptCore (WebKit)", "LGPL-2.0-or-later", "https://github.com/oven-sh/WebKit"),
+  zig: known("Zig's standard library", "MIT", "https://github.com/oven-sh/zig"),
+  zlib: known("zlib", "Zlib", "https://github.com/cloudflare/zlib"),
+  zstd: known("Zstandard", "BSD-3-Clause", "https://github.com/facebook/zstd"),
 };
 
 /** Libraries for which the runtime reports no version. */
 const UNREPORTED: readonly Known[] = [
-  { name: "brotli", licence: "MIT", sources: "https://github.com/google/brotli" },
-  { name: "Highway", licence: "Apache-2.0", sources: "https://github.com/google/highway" },
-  { name: "libbase64", licence: "BSD-2-Clause", sources: "https://github.com/aklomp/base64" },
-  {
-    name: "libjpeg-turbo",
-    licence: "BSD-3-Clause",
-    sources: "https://github.com/libjpeg-turbo/libjpeg-turbo",
-  },
-  { name: "libspng", licence: "BSD-2-Clause", sources: "https://github.com/randy408/libspng" },
-  { name: "libwebp", licence: "BSD-3-Clause", sources: "https://chromium.googlesource.com/webm/libwebp" },
-  { name: "lsquic", licence: "MIT", sources: "https://github.com/litespeedtech/lsquic" },
-  { name: "ls-qpack", licence: "MIT", sources: "https://github.com/litespeedtech/ls-qpack" },
-  { name: "simdutf", licence: "Apache-2.0", sources: "https://github.com/simdutf/simdutf" },
-  { name: "uucode", licence: "MIT", sources: "https://github.com/jacobsandlund/uucode" },
+  known("brotli", "MIT", "https://github.com/google/brotli"),
+  known("Highway", "Apache-2.0", "https://github.com/google/highway"),
+  known("libbase64", "BSD-2-Clause", "https://github.com/aklomp/base64"),
+  known("libjpeg-turbo", "BSD-3-Clause", "https://github.com/libjpeg-turbo/libjpeg-turbo"),
+  known("libspng", "BSD-2-Clause", "https://github.com/randy408/libspng"),
+  known("libwebp", "BSD-3-Clause", "https://chromium.googlesource.com/webm/libwebp"),
+  known("lsquic", "MIT", "https://github.com/litespeedtech/lsquic"),
+  known("ls-qpack", "MIT", "https://github.com/litespeedtech/ls-qpack"),
+  known("simdutf", "Apache-2.0", "https://github.com/simdutf/simdutf"),
+  known("uucode", "MIT", "https://github.com/jacobsandlund/uucode"),
 ];
 
 /** Versions that the runtime reports only for compatibility with Node. It does not contain these parts. */
@@ -91,10 +67,10 @@ export function runtimeParts(versions: NodeJS.ProcessVersions = process.versions
   const reported = Object.entries(versions)
     .filter(([key, version]) => key !== "bun" && !CLAIMS.has(key) && version !== undefined)
     .map(([key, version = ""]) => {
-      const known = PARTS[key];
-      if (known) return { ...known, version };
+      const part = PARTS[key];
+      if (part) return { ...part, version };
       throw new Error(`the runtime holds ${key}, which scripts/release/runtime-parts.ts does not know`);
     });
-  const others = UNREPORTED.map((known) => ({ ...known, version: `as in Bun ${versions.bun}` }));
+  const others = UNREPORTED.map((part) => ({ ...part, version: `as in Bun ${versions.bun}` }));
   return [...reported, ...others].sort((one, other) => (one.name < other.name ? -1 : 1));
 }

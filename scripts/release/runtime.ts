@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { failure, type Outcome, success } from "./outcome.ts";
+import { fault, type Result, ok } from "../../src/result.ts";
 import pins from "./runtimes.json" with { type: "json" };
 import type { ReleaseTarget } from "./targets.ts";
 
@@ -21,9 +21,9 @@ export function runtimePath(directory: string): string {
 }
 
 /** Bytecode works only in the Bun version that made it, so the runtimes must have the compiling Bun's version. */
-export function checkPinnedVersion(running: string): Outcome<string> {
-  if (running === pins.version) return success(running);
-  return failure(
+export function checkPinnedVersion(running: string): Result<string, string> {
+  if (running === pins.version) return ok(running);
+  return fault(
     `${PIN_FILE} pins Bun ${pins.version} and this is Bun ${running}: run 'npm ci', or pin the new version's packages`,
   );
 }
@@ -41,7 +41,7 @@ export async function fetchRuntime(
   directory: string,
   signal: AbortSignal,
   environment: Readonly<Record<string, string | undefined>> = process.env,
-): Promise<Outcome<string>> {
+): Promise<Result<string, string>> {
   const coordinate = `${target.runtimePackage}@${pins.version}`;
   await mkdir(directory, { recursive: true });
   // "error" hides progress and still prints errors.
@@ -55,7 +55,7 @@ export async function fetchRuntime(
   });
   const [tarball, complaint] = await Promise.all([packing.stdout.text(), packing.stderr.text()]);
   if ((await packing.exited) !== 0) {
-    return failure(`'npm pack ${coordinate}' failed: ${complaint.trim() || `exit ${packing.exitCode}`}`);
+    return fault(`'npm pack ${coordinate}' failed: ${complaint.trim() || `exit ${packing.exitCode}`}`);
   }
   const unpacked = await unpackRuntime({
     tarball: join(directory, tarball.trim()),
@@ -63,7 +63,7 @@ export async function fetchRuntime(
     coordinate,
     to: runtimePath(directory),
   });
-  return unpacked.ok ? success(coordinate) : unpacked;
+  return unpacked.ok ? ok(coordinate) : unpacked;
 }
 
 /**
@@ -76,17 +76,17 @@ export async function unpackRuntime(request: {
   readonly pin: string;
   readonly coordinate: string;
   readonly to: string;
-}): Promise<Outcome<undefined>> {
+}): Promise<Result<undefined, string>> {
   const bytes = await readFile(request.tarball);
   const actual = `sha512-${createHash("sha512").update(bytes).digest("base64")}`;
   if (actual !== request.pin) {
-    return failure(
+    return fault(
       `${request.coordinate} is not the package that ${PIN_FILE} pins (pinned ${request.pin}, fetched ${actual}): do not release until you know why`,
     );
   }
   const executable = (await new Bun.Archive(bytes).files(EXECUTABLE)).get(EXECUTABLE);
-  if (executable === undefined) return failure(`${request.coordinate} holds no ${EXECUTABLE}`);
+  if (executable === undefined) return fault(`${request.coordinate} holds no ${EXECUTABLE}`);
   await Bun.write(request.to, executable);
   await chmod(request.to, 0o755);
-  return success(undefined);
+  return ok(undefined);
 }

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { arch, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DaemonProcess, startDaemonProcess } from "../../test/kit/daemon-process.ts";
-import { failure, type Outcome, success } from "./outcome.ts";
+import { fault, type Result, ok } from "../../src/result.ts";
 import type { ReleaseTarget } from "./targets.ts";
 
 /** A way to run a binary on this machine: natively or in an emulator. */
@@ -68,7 +68,7 @@ export async function smoke(
   version: string,
   runner: Runner,
   interrupted: AbortSignal,
-): Promise<Outcome<string>> {
+): Promise<Result<string, string>> {
   const home = await mkdtemp(join(tmpdir(), "mur-roost-smoke-"));
   const signal = AbortSignal.any([interrupted, AbortSignal.timeout(DEADLINE_MS)]);
   try {
@@ -85,7 +85,7 @@ async function checkVersion(
   version: string,
   home: string,
   signal: AbortSignal,
-): Promise<Outcome<string>> {
+): Promise<Result<string, string>> {
   const child = Bun.spawn([...command, "--version"], {
     cwd: UNWRITABLE_DIRECTORY,
     env: { HOME: home },
@@ -96,8 +96,8 @@ async function checkVersion(
   });
   const [output, complaint] = await Promise.all([child.stdout.text(), child.stderr.text()]);
   const code = await child.exited;
-  if (code === 0 && output === `mur-roost ${version}\n` && complaint === "") return success(output.trim());
-  return failure(
+  if (code === 0 && output === `mur-roost ${version}\n` && complaint === "") return ok(output.trim());
+  return fault(
     `--version ended with ${child.signalCode ?? code}, stdout ${JSON.stringify(output)}, stderr ${JSON.stringify(complaint)}`,
   );
 }
@@ -106,19 +106,19 @@ async function checkHealth(
   command: readonly string[],
   home: string,
   signal: AbortSignal,
-): Promise<Outcome<string>> {
+): Promise<Result<string, string>> {
   const start = { command, args: ["--port", "0"], home, cwd: UNWRITABLE_DIRECTORY, signal };
   let daemon: DaemonProcess;
   try {
     daemon = await startDaemonProcess(start);
   } catch (error) {
-    return failure(error instanceof Error ? error.message : String(error));
+    return fault(error instanceof Error ? error.message : String(error));
   }
   const answer = await askHealth(daemon.url, signal);
   const ended = await daemon.stop();
-  if (answer !== "200 {}") return failure(`GET /health answered ${answer}; ${daemon.stderr().trim()}`);
-  if (ended !== 0) return failure(`SIGTERM ended it with ${ended} instead of 0; ${daemon.stderr().trim()}`);
-  return success("--version, health check and SIGTERM");
+  if (answer !== "200 {}") return fault(`GET /health answered ${answer}; ${daemon.stderr().trim()}`);
+  if (ended !== 0) return fault(`SIGTERM ended it with ${ended} instead of 0; ${daemon.stderr().trim()}`);
+  return ok("--version, health check and SIGTERM");
 }
 
 async function askHealth(url: string, signal: AbortSignal): Promise<string> {

@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { Outcome } from "./outcome.ts";
+import type { Result } from "../../src/result.ts";
 
 /** Where a release is made. */
 export type Staging = {
@@ -18,8 +18,8 @@ export type Staging = {
  */
 export async function stageRelease(
   place: string,
-  make: (staging: Staging) => Promise<Outcome<undefined>>,
-): Promise<Outcome<undefined>> {
+  make: (staging: Staging) => Promise<Result<undefined, string>>,
+): Promise<Result<undefined, string>> {
   await mkdir(dirname(place), { recursive: true });
   const directory = await mkdtemp(join(dirname(place), `.${basename(place)}-`));
   const staging = { files: join(directory, "files"), work: join(directory, "work") };

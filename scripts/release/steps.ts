@@ -1,12 +1,12 @@
 /** Runs the steps of a release one after another, saying what each did and how long it took. */
-import { failure, type Outcome } from "./outcome.ts";
+import { fault, type Result } from "../../src/result.ts";
 
 export type Step = {
   /** The platform, or `release` for the whole release. */
   readonly target: string;
   readonly name: string;
   /** Gives what the step found, in a few words. */
-  readonly run: () => Promise<Outcome<string>>;
+  readonly run: () => Promise<Result<string, string>>;
 };
 
 /**
@@ -21,22 +21,22 @@ export async function runSteps(
   write: (line: string) => void,
   clock: () => number,
   interrupted: AbortSignal,
-): Promise<Outcome<undefined>> {
+): Promise<Result<undefined, string>> {
   for (const step of steps) {
     const started = clock();
     const outcome = await attempt(step, interrupted);
-    if (!outcome.ok) return failure(`${step.target}: ${step.name}: ${outcome.fault}`);
+    if (!outcome.ok) return fault(`${step.target}: ${step.name}: ${outcome.fault}`);
     const seconds = ((clock() - started) / 1000).toFixed(1);
     write(`${step.target.padEnd(14)} ${step.name.padEnd(17)} ${seconds.padStart(5)} s  ${outcome.value}`);
   }
   return { ok: true, value: undefined };
 }
 
-async function attempt(step: Step, interrupted: AbortSignal): Promise<Outcome<string>> {
+async function attempt(step: Step, interrupted: AbortSignal): Promise<Result<string, string>> {
   try {
-    const outcome = interrupted.aborted ? failure("not begun") : await step.run();
-    return interrupted.aborted ? failure(`interrupted by ${String(interrupted.reason)}`) : outcome;
+    const outcome = interrupted.aborted ? fault("not begun") : await step.run();
+    return interrupted.aborted ? fault(`interrupted by ${String(interrupted.reason)}`) : outcome;
   } catch (error) {
-    return failure(error instanceof Error ? error.message : String(error));
+    return fault(error instanceof Error ? error.message : String(error));
   }
 }

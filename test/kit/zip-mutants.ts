@@ -1,59 +1,12 @@
 /** Archives that are nearly sound: each holds a manifest, and most of them lie somewhere. */
 
+import { NAMES_OF_MANIFEST, OTHER_NAMES } from "./manifest-names.ts";
 import type { Random } from "./random.ts";
 import { DEFLATED, STORED, type ZipEnd, type ZipEntry, zipBytes } from "./zip-bytes.ts";
 
 const MANIFEST = "murmur.yaml";
 
-/** Names that some unpacker may take for the manifest's, and some that none does. */
-const NAMES = [
-  "tool.wasm",
-  "docs/readme.md",
-  "docs/",
-  "sub/murmur.yaml",
-  "murmur.yml",
-  MANIFEST,
-  "./murmur.yaml",
-  "/murmur.yaml",
-  "//murmur.yaml",
-  ".//./murmur.yaml",
-  "\\murmur.yaml",
-  ".\\murmur.yaml",
-  "../murmur.yaml",
-  "x/../murmur.yaml",
-  "x\\..\\murmur.yaml",
-  "murmur.yaml/",
-  "murmur.yaml/..",
-  "murmur.yaml/.",
-  "murmur.yaml/x",
-  "MURMUR.YAML",
-  "Murmur.yaml",
-  "murmur.yaml;1",
-  "murmur.yaml;",
-  "murmur.yaml.",
-  "murmur.yaml ",
-  " murmur.yaml",
-  "murmur.yaml\0",
-  "murmur.yaml\0x",
-  "murmur\u0001.yaml",
-  "mur\u007fmur.yaml",
-  "murmur.yaml\n",
-  "murmur.yaml\t",
-  "murmur\u200c.yaml",
-  "mürmur.yaml",
-  "C:murmur.yaml",
-  "C:/murmur.yaml",
-  "//?/murmur.yaml",
-  "//./murmur.yaml",
-  "\\\\?\\UNC\\murmur.yaml",
-  "murmur.yaml.orig",
-  "examples/Murmur.yaml",
-  "murmur.yaml:x",
-  "",
-  ".",
-  "/",
-] as const;
-
+const NAMES = [...NAMES_OF_MANIFEST, ...OTHER_NAMES] as const;
 const FLAGS = [0, 8, 0x800, 0x808, 1, 0x40, 0x2000] as const;
 const METHODS = [STORED, DEFLATED, 9, 12] as const;
 const ATTRIBUTES = [0, 0x10, 0o100644 * 65536, 0o120777 * 65536, 0o040755 * 65536, 0o010644 * 65536] as const;

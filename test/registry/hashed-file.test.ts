@@ -1,30 +1,18 @@
 /** The bytes read are the bytes hashed, even if the file is written to meanwhile. */
 
-import { afterAll, expect, test } from "bun:test";
-import { closeSync, openSync, truncateSync, writeFileSync } from "node:fs";
+import { expect, test } from "bun:test";
+import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readArtifactFile } from "../../src/registry/artifact-file.ts";
-import { FileChanged, HashedFile } from "../../src/registry/zip/hashed-file.ts";
+import { FileChanged } from "../../src/registry/zip/hashed-file.ts";
 import { SpareDescriptors } from "../../src/registry/spare-descriptors.ts";
 import { inSlices } from "../../src/slices.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 import { STORED, zipBytes } from "../kit/zip-bytes.ts";
+import { withFile } from "./zip/held-file.ts";
 
-const scratch = scratchDirectory();
-afterAll(() => scratch[Symbol.dispose]());
-const path = join(scratch.path, "artifact");
 const sha256 = (bytes: Uint8Array) => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 const bytes = Buffer.from(Array.from({ length: 700_001 }, (_, index) => (index * 7 + (index >> 9)) % 256));
-
-function withFile<T>(use: (file: HashedFile) => T): T {
-  writeFileSync(path, bytes);
-  const descriptor = openSync(path, "r");
-  try {
-    return use(new HashedFile(descriptor, bytes.length));
-  } finally {
-    closeSync(descriptor);
-  }
-}
 
 const whole = <T>(work: Generator<void, T>): T => {
   for (;;) {
@@ -34,22 +22,31 @@ const whole = <T>(work: Generator<void, T>): T => {
 };
 
 test("gives each byte once and the hash of all bytes, for any order of calls", () => {
-  withFile((file) => {
+  withFile(bytes, (file) => {
     expect(whole(file.peek(600_000, 100_001)).equals(bytes.subarray(600_000))).toBe(true);
     expect(whole(file.take(10)).equals(bytes.subarray(0, 10))).toBe(true);
     whole(file.skipTo(131_070));
     expect(whole(file.take(300_000)).equals(bytes.subarray(131_070, 431_070))).toBe(true);
     whole(file.skipTo(431_070));
     expect(file.position).toBe(431_070);
-    expect(() => whole(file.skipTo(431_069))).toThrow(RangeError);
+    expect(() => whole(file.skipTo(431_069))).toThrow(new RangeError("no way to go there"));
     expect(() => whole(file.take(bytes.length))).toThrow("it is truncated");
     expect(whole(file.finish()) as string).toBe(sha256(bytes));
   });
 });
 
+test("lets others run between two parts of what it reads, in whatever way", () => {
+  const pausesOf = (work: Generator<void, unknown>) => [...work].length;
+  withFile(bytes, (file) => {
+    expect(pausesOf(file.peek(100_000, 600_000))).toBeGreaterThanOrEqual(4);
+    expect(pausesOf(file.take(300_000))).toBeGreaterThanOrEqual(2);
+    expect(pausesOf(file.skipTo(700_000))).toBeGreaterThanOrEqual(3);
+  });
+});
+
 test("hashes exactly the bytes that it has given out", () => {
   for (const changed of [0, 131_071, 699_999, 700_000]) {
-    withFile((file) => {
+    withFile(bytes, (file, path) => {
       whole(file.peek(changed - (changed % 1000), 1 + (changed % 1000)));
       const other = Buffer.from(bytes);
       other[changed] = (other[changed] ?? 0) ^ 1;
@@ -60,7 +57,7 @@ test("hashes exactly the bytes that it has given out", () => {
 });
 
 test("notices that the file has become shorter", () => {
-  withFile((file) => {
+  withFile(bytes, (file, path) => {
     truncateSync(path, 650_000);
     expect(() => whole(file.finish())).toThrow(FileChanged);
     expect(() => whole(file.peek(649_999, 2))).toThrow(FileChanged);
@@ -72,6 +69,8 @@ test("an artifact that is overwritten while it is read is judged by the hashed b
   const archiveOf = (name: string) => zipBytes([filler, { name: "murmur.yaml", content: `name: ${name}\n` }]);
   const archives = [archiveOf("one"), archiveOf("two")] as const;
   const kinds = new Set<string>();
+  using scratch = scratchDirectory();
+  const path = join(scratch.path, "artifact");
   for (let at = 0; ; at++) {
     writeFileSync(path, archives[0]);
     const reading = readArtifactFile(path, new SpareDescriptors(0));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { failure, type Outcome, success } from "../../scripts/release/outcome.ts";
+import { fault, ok, type Result } from "../../src/result.ts";
 import { stageRelease } from "../../scripts/release/staging.ts";
 import { runSteps, type Step } from "../../scripts/release/steps.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
@@ -18,7 +18,7 @@ describe("the steps", () => {
     const outcome = runSteps(steps, (line) => lines.push(line), clock, interrupted);
     return outcome.then((value) => ({ value, lines: lines.map((line) => line.replace(/ +/g, " ")) }));
   }
-  const passes = async () => success("fine");
+  const passes = async () => ok("fine");
 
   test("report what they did and how long it took", async () => {
     const { value, lines } = await run({ build: passes, glibc: passes });
@@ -29,7 +29,7 @@ describe("the steps", () => {
   test("stop at the first fault, which names the target and the step", async () => {
     const { value, lines } = await run({
       build: passes,
-      glibc: async () => failure("too new"),
+      glibc: async () => fault("too new"),
       never: () => Promise.reject(new Error("this step must not begin")),
     });
     expect(value).toEqual({ ok: false, fault: "linux-x86_64: glibc: too new" });
@@ -47,7 +47,7 @@ describe("the steps", () => {
       {
         build: async () => {
           interruption.abort("SIGINT");
-          return success("built");
+          return ok("built");
         },
         never: () => Promise.reject(new Error("this step must not begin")),
       },
@@ -59,7 +59,7 @@ describe("the steps", () => {
 
 describe("a release", () => {
   const written =
-    (outcome: () => Outcome<undefined>) =>
+    (outcome: () => Result<undefined, string>) =>
     async ({ files, work }: { readonly files: string; readonly work: string }) => {
       writeFileSync(join(files, "checksums.txt"), "new");
       writeFileSync(join(work, "runtime"), "scratch");
@@ -80,7 +80,7 @@ describe("a release", () => {
       (
         await stageRelease(
           place,
-          written(() => success(undefined)),
+          written(() => ok(undefined)),
         )
       ).ok,
     ).toBe(true);
@@ -94,7 +94,7 @@ describe("a release", () => {
     const place = join(scratch.path, "dist/release");
     await stageRelease(
       place,
-      written(() => success(undefined)),
+      written(() => ok(undefined)),
     );
     expect(readdirSync(place)).toEqual(["checksums.txt"]);
   });
@@ -102,7 +102,7 @@ describe("a release", () => {
   test("is not created if a step fails, and the previous one stays", async () => {
     using scratch = scratchDirectory();
     const place = dist(scratch.path);
-    const failing = written(() => failure("linux-x86_64: glibc: too new"));
+    const failing = written(() => fault("linux-x86_64: glibc: too new"));
     expect(await stageRelease(place, failing)).toEqual({ ok: false, fault: "linux-x86_64: glibc: too new" });
     const throwing = written(() => {
       throw new Error("a defect");

@@ -71,19 +71,23 @@ const NOT_WHOLE = "it is not a whole ZIP archive";
 const LIES = "its end record does not describe its directory";
 const PARTS = "it is one part of several";
 
+/** What a record may lie about, and what is said of the archive then. */
+const LIARS: readonly (readonly [what: string, lie: Fields, fault: string])[] = [
+  ["disk", { disk: 1 }, PARTS],
+  ["disk that holds the directory", { directoryDisk: 1 }, PARTS],
+  ["number of entries on this disk", { entriesHere: 6 }, LIES],
+  ["number of entries", { entries: 8 }, LIES],
+  ["length", { length: 49 }, LIES],
+  ["start, which it puts too late", { start: 101 }, LIES],
+  ["start, which it puts too early", { start: 99 }, LIES],
+];
+
 describe("an end record", () => {
   test("says where the directory lies", () => {
     expect(read(endRecord())).toEqual(BOUNDS);
   });
 
-  test.each([
-    ["disk", { disk: 1 }, PARTS],
-    ["disk that holds the directory", { directoryDisk: 1 }, PARTS],
-    ["number of entries on this disk", { entriesHere: 6 }, LIES],
-    ["number of entries", { entries: 8 }, LIES],
-    ["length", { length: 49 }, LIES],
-    ["start", { start: 101 }, LIES],
-  ])("that lies about its %s is refused", (_, fields, fault) => {
+  test.each(LIARS)("that lies about its %s is refused", (_, fields, fault) => {
     expect(read(endRecord(fields))).toBe(fault);
   });
 
@@ -138,14 +142,7 @@ describe("a zip64 record", () => {
     expect(read(zip64Record(), locator(), endRecord({ ...LEFT, [field]: TRUE[field] + 1 }))).toBe(LIES);
   });
 
-  test.each([
-    ["disk", { disk: 1 }, PARTS],
-    ["disk that holds the directory", { directoryDisk: 1 }, PARTS],
-    ["number of entries on this disk", { entriesHere: 6 }, LIES],
-    ["number of entries", { entries: 8 }, LIES],
-    ["length", { length: 49 }, LIES],
-    ["start", { start: 99 }, LIES],
-  ])("that lies about its %s is refused", (_, fields, fault) => {
+  test.each(LIARS)("that lies about its %s is refused", (_, fields, fault) => {
     expect(read(zip64Record(fields), locator(), endRecord(LEFT))).toBe(fault);
   });
 
