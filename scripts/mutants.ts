@@ -83,7 +83,8 @@ async function tryAll(
   every: number,
 ): Promise<void> {
   const mutants = (await mutantsOf(folder)).filter((_, index) => index % every === 0);
-  const tests = testsOf(folder);
+  const costOf = (test: string) => unchanged.get(test)?.cpuSeconds ?? 0;
+  const tests = [...testsOf(folder)].sort((one, other) => costOf(one) - costOf(other));
   const queue = [...mutants];
   const survivors: Mutant[] = [];
   let endless = 0;

@@ -1,22 +1,24 @@
-/** The composition root: census, authority, sessions, app, listen, announce, stop. */
+/** The composition root: host, census, authority, sessions, app, listen, announce, stop. */
 
-import { availableParallelism } from "node:os";
+import { statSync } from "node:fs";
+import { availableParallelism, constants } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { createApp } from "./api/app.ts";
-import { takeCensus } from "./census/census.ts";
+import { type App, createApp } from "./api/app.ts";
+import { type Census, takeCensus } from "./census/census.ts";
 import type { Flags } from "./cli/flags.ts";
-import { directoryFault, threadsFault } from "./host.ts";
 import { createDecisionLog, type DecisionLog } from "./log/decision-log.ts";
 import { announce, stderrLines } from "./log/stderr.ts";
-import { describeOsError } from "./os-error.ts";
+import { describeErrno, describeOsError } from "./os-error.ts";
 import { defaultCeiling } from "./referee/bounds.ts";
 import { lowerManifest } from "./referee/envelope.ts";
 import { READINGS_AT_ONCE } from "./registry/lanes.ts";
 import { readManifestInSlices } from "./registry/manifest.ts";
 import { Registry } from "./registry/registry.ts";
 import { SpareDescriptors } from "./registry/spare-descriptors.ts";
+import { fault, ok, type Result } from "./result.ts";
 import { Sessions } from "./sessions/sessions.ts";
 import { inSlices } from "./slices.ts";
+import { threadsToBeHad } from "./sys/this-process.ts";
 import { type Authority, createAuthority } from "./tokens/authority.ts";
 
 /** A daemon that listens. */
@@ -35,26 +37,12 @@ const LAST_LINES_MS = 300;
 const PARSER_BODY_BYTES = Number.MAX_SAFE_INTEGER;
 
 /** Starts the daemon, or says in one sentence why it cannot start; then no port is bound. */
-export function startDaemon(
-  flags: Flags,
-  environment: NodeJS.ProcessEnv,
-): { readonly ok: true; readonly daemon: Daemon } | { readonly ok: false; readonly fault: string } {
+export function startDaemon(flags: Flags, environment: NodeJS.ProcessEnv): Result<Daemon, string> {
   const cores = availableParallelism();
   const tooFew = threadsFault(cores);
-  if (tooFew !== undefined) return { ok: false, fault: tooFew };
-
-  const home = environment.HOME ?? "";
-  const counting = performance.now();
-  const taken = isAbsolute(home)
-    ? takeCensus(join(home, ".murmur", "running"))
-    : { ok: false as const, fault: unresolvedHome(environment.HOME) };
-  if (!taken.ok) {
-    return { ok: false, fault: `cannot count the capsules already running on this host: ${taken.fault}` };
-  }
-  const countedIn = performance.now() - counting;
-  announce(
-    `${taken.live} live capsules already running on this host, counted from ${join(home, ".murmur", "running")} (${taken.read} records read in ${countedIn.toFixed(1)} ms; ${taken.stale} stale and ${taken.unreadable} unreadable not counted)`,
-  );
+  if (tooFew !== undefined) return fault(tooFew);
+  const census = countRunning(environment.HOME);
+  if (!census.ok) return fault(`cannot count the capsules already running on this host: ${census.fault}`);
 
   const limits = {
     maxDepth: flags.maxDepth,
@@ -65,7 +53,7 @@ export function startDaemon(
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     wall: Date.now,
   });
-  const registryPath = resolve(flags.registryPath ?? join(home, ".murmur", "artifacts"));
+  const registryPath = resolve(flags.registryPath ?? join(environment.HOME ?? "", ".murmur", "artifacts"));
   const log = createDecisionLog(environment, stderrLines);
   const app = createApp({
     limits,
@@ -78,56 +66,84 @@ export function startDaemon(
       lower: (manifest) => inSlices(lowerManifest(manifest)),
       descriptors: new SpareDescriptors(READINGS_AT_ONCE),
     }),
-    census: taken.census,
+    census: census.value,
     log,
     wall: Date.now,
   });
 
-  const server = listen(flags.port, (request, server) =>
-    app.fetch(request, () => server.requestIP(request)?.port),
-  );
-  if (typeof server === "string") {
-    return { ok: false, fault: `failed to bind port ${flags.port}: ${server}` };
-  }
+  const listening = listen(flags.port, app);
+  if (!listening.ok) return fault(`failed to bind port ${flags.port}: ${listening.fault}`);
+  const server = listening.value;
   const port = server.port ?? flags.port;
   announce(`listening on 127.0.0.1:${port}`);
   announce(`machine ceiling ${limits.maxLiveCapsules} live capsules (--max-live-capsules)`);
   const missing = directoryFault(registryPath);
   if (missing !== undefined) announce(`warning: no artifact can be read from the registry: ${missing}`);
-  return { ok: true, daemon: { port, stop: () => stop(server, authority, log) } };
+  return ok({ port, stop: () => stop(server, authority, log) });
 }
 
-function unresolvedHome(home: string | undefined): string {
-  const why =
-    home === undefined
-      ? "HOME is not set in the environment"
-      : home === ""
-        ? "HOME is empty"
-        : "HOME is not an absolute path";
-  return `the home directory could not be resolved: ${why}`;
+/**
+ * Why the runtime could not get all the threads it may need later, for its collector, its compiler and its pool. It ends
+ * the process if it cannot start one, so the daemon checks at its start.
+ */
+function threadsFault(cores: number): string | undefined {
+  const wanted = 7 + Math.min(cores, 8);
+  const had = threadsToBeHad(wanted);
+  if (had >= wanted) return undefined;
+  return `cannot start: this process may have ${had} threads, and it needs ${wanted}; raise the limit of processes for its user (ulimit -u, or TasksMax of its unit)`;
+}
+
+/** Counts the capsules that run already, and announces the count; or says why it cannot. */
+function countRunning(home: string | undefined): Result<Census, string> {
+  if (home === undefined) return unresolvedHome("HOME is not set in the environment");
+  if (home === "") return unresolvedHome("HOME is empty");
+  if (!isAbsolute(home)) return unresolvedHome("HOME is not an absolute path");
+  const directory = join(home, ".murmur", "running");
+  const begun = performance.now();
+  const taken = takeCensus(directory);
+  if (!taken.ok) return taken;
+  const { census, live, read, stale, unreadable } = taken;
+  const ms = (performance.now() - begun).toFixed(1);
+  announce(
+    `${live} live capsules already running on this host, counted from ${directory} (${read} records read in ${ms} ms; ${stale} stale and ${unreadable} unreadable not counted)`,
+  );
+  return ok(census);
+}
+
+function unresolvedHome(why: string): Result<never, string> {
+  return fault(`the home directory could not be resolved: ${why}`);
+}
+
+/** Why a path is not a directory: the path, and the OS error. */
+function directoryFault(path: string): string | undefined {
+  try {
+    if (statSync(path).isDirectory()) return undefined;
+    return `${path}: ${describeErrno("ENOTDIR", constants.errno.ENOTDIR)}`;
+  } catch (error) {
+    return `${path}: ${describeOsError(error)}`;
+  }
 }
 
 type Server = Bun.Server<undefined>;
 
 /** The listening server, or the OS error. */
-function listen(
-  port: number,
-  fetch: (request: Request, server: Server) => Response | Promise<Response>,
-): Server | string {
+function listen(port: number, app: App): Result<Server, string> {
   try {
-    return Bun.serve({
-      hostname: "127.0.0.1",
-      port,
-      // `development: false` would turn this on, and two daemons would silently share the port.
-      reusePort: false,
-      development: false,
-      idleTimeout: IDLE_SECONDS,
-      maxRequestBodySize: PARSER_BODY_BYTES,
-      fetch,
-      error: () => Response.json({ error: "the daemon failed to answer this request" }, { status: 500 }),
-    });
+    return ok(
+      Bun.serve({
+        hostname: "127.0.0.1",
+        port,
+        // `development: false` would turn this on, and two daemons would silently share the port.
+        reusePort: false,
+        development: false,
+        idleTimeout: IDLE_SECONDS,
+        maxRequestBodySize: PARSER_BODY_BYTES,
+        fetch: (request, server) => app.fetch(request, () => server.requestIP(request)?.port),
+        error: () => Response.json({ error: "the daemon failed to answer this request" }, { status: 500 }),
+      }),
+    );
   } catch (error) {
-    return describeOsError(error);
+    return fault(describeOsError(error));
   }
 }
 

@@ -14,18 +14,16 @@ export function hasBody(request: Request): boolean {
   return request.headers.has("transfer-encoding") || (length !== null && length !== "0");
 }
 
-/** Why a body was not read to its end. */
-export type UnreadBody =
+/** Why there is no value. `what` is a sentence that names what to change. */
+export type BodyFault =
   | { readonly kind: "body-too-large"; readonly maxBytes: number }
   | { readonly kind: "body-too-slow"; readonly seconds: number }
-  | { readonly kind: "body-ended-early" };
+  | { readonly kind: "body-ended-early" }
+  | { readonly kind: "bad-body"; readonly what: string };
 
-const TOO_LARGE: UnreadBody = { kind: "body-too-large", maxBytes: MAX_BODY_BYTES };
-const TOO_SLOW: UnreadBody = { kind: "body-too-slow", seconds: BODY_DEADLINE_SECONDS };
-const ENDED_EARLY: UnreadBody = { kind: "body-ended-early" };
-
-/** Why there is no value. `what` is a sentence that names what to change. */
-export type BodyFault = UnreadBody | { readonly kind: "bad-body"; readonly what: string };
+const TOO_LARGE: BodyFault = { kind: "body-too-large", maxBytes: MAX_BODY_BYTES };
+const TOO_SLOW: BodyFault = { kind: "body-too-slow", seconds: BODY_DEADLINE_SECONDS };
+const ENDED_EARLY: BodyFault = { kind: "body-ended-early" };
 
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
@@ -50,13 +48,13 @@ function notJson(why: string): BodyFault {
 }
 
 /** Reads a whole body, or says why it is refused. It leaves unread bytes to `drain`. */
-export function readBytes(request: Request): Promise<Uint8Array | UnreadBody> {
+function readBytes(request: Request): Promise<Uint8Array | BodyFault> {
   const { headers } = request;
   if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return Promise.resolve(TOO_LARGE);
   const reading = headers.has("transfer-encoding") ? readChunks(request) : request.bytes();
   return new Promise((resolve) => {
     const arrival = arrivals.begin(() => resolve(TOO_SLOW));
-    const settle = (bytes: Uint8Array | UnreadBody) => {
+    const settle = (bytes: Uint8Array | BodyFault) => {
       arrivals.end(arrival);
       resolve(bytes);
     };
@@ -107,7 +105,7 @@ class Arrivals {
 const arrivals = new Arrivals();
 
 /** Reads a chunked body, whose size is not known in advance. It stops at the limit and leaves the rest to `drain`. */
-async function readChunks(request: Request): Promise<Uint8Array | UnreadBody> {
+async function readChunks(request: Request): Promise<Uint8Array | BodyFault> {
   const reader = request.body?.getReader();
   const chunks: Uint8Array[] = [];
   for (let length = 0; ; ) {

@@ -3,7 +3,7 @@
 import { constants } from "node:os";
 
 /** An exception of the file system or the network: it carries the number the OS gave. */
-export interface SystemError extends Error {
+interface SystemError extends Error {
   readonly errno: number;
   readonly code: string;
 }

@@ -45,7 +45,7 @@ async function run(reading: FlagsReading, warnings: readonly string[]): Promise<
         announce(started.fault);
         return exit(1);
       }
-      daemon = started.daemon;
+      daemon = started.value;
       return;
     }
     default:

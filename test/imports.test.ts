@@ -33,7 +33,7 @@ function found(folder: string, isForbidden: (imported: string) => boolean): stri
 }
 
 test("the scan sees what the files import", () => {
-  expect(imports.get("main.ts")).toContain("harden.ts");
+  expect(imports.get("main.ts")).toContain("program.ts");
   expect(imports.get("api/app.ts")).toContain("api/spawn.ts");
   expect(imports.get("api/elysia.ts")).toContain("elysia");
 });

@@ -11,26 +11,18 @@ import { descriptorLimit } from "../sys/this-process.ts";
 import { identify, isPossible } from "./process-identity.ts";
 import { type RunningRecord, readRunningRecords } from "./running-records.ts";
 
-export interface CensusTaken {
-  readonly ok: true;
-  readonly census: Census;
-  /** Records counted. */
-  readonly live: number;
-  /** `.json` entries read, parseable or not. */
-  readonly read: number;
-  readonly stale: number;
-  readonly unreadable: number;
-}
-
-/** Counts the capsules that run now. `fault` says why it cannot: the path and the OS error. */
-export function takeCensus(directory: string): CensusTaken | { readonly ok: false; readonly fault: string } {
+/**
+ * Counts the capsules that run now. `read` is every `.json` entry, parseable or not. `fault` says why they cannot be
+ * counted: the path and the OS error.
+ */
+export function takeCensus(directory: string) {
   const reading = readRunningRecords(directory);
   if (!reading.ok) return reading;
-  const census = new Census(reading.records);
+  const { records, unreadable } = reading;
+  const census = new Census(records);
   const live = census.count();
-  const { unreadable } = reading;
-  const parsed = reading.records.length;
-  return { ok: true, census, live, read: parsed + unreadable, stale: parsed - live, unreadable };
+  const read = records.length + unreadable;
+  return { ok: true as const, census, live, read, stale: records.length - live, unreadable };
 }
 
 interface Survivor {
@@ -88,15 +80,15 @@ export class Census {
     const opened = this.#exits && openProcess(record.pid);
     if (opened && !opened.ok && opened.fault === "ESRCH") return;
     const descriptor = opened?.ok ? opened.value : undefined;
-    const verdict = identify(record);
+    const identity = identify(record);
     // Watch the descriptor only if the process certainly is the recorded one.
     const watched =
       descriptor !== undefined &&
       descriptor < this.#descriptors &&
-      verdict === "alive" &&
+      identity === "alive" &&
       this.#exits?.add(descriptor, index) === true;
     if (descriptor !== undefined && !watched) close(descriptor);
-    if (verdict === "gone") return;
+    if (identity === "gone") return;
     const survivor = { record, registered: false, descriptor: watched ? descriptor : undefined };
     this.#survivors.set(index, survivor);
     if (!watched) this.#polled.add(index);

@@ -8,7 +8,7 @@ import { isSystemError } from "../os-error.ts";
 import { darwinStartTime, probe } from "../sys/process.ts";
 
 /** What the operating system says about a pid. */
-export type ProcessReading =
+type ProcessReading =
   /** No process has it, or only a zombie, which has no running thread left. */
   | { readonly held: false }
   /** A process has it. `startToken` is absent if it could not be read. */
@@ -22,9 +22,6 @@ export interface ProcessIdentity {
   readonly startToken: string;
 }
 
-/** `unverified`: the pid is in use and its start token cannot be read, so it may be the same process. */
-export type IdentityVerdict = "alive" | "unverified" | "gone";
-
 const GONE: ProcessReading = { held: false };
 const MAX_PID = 2 ** 31 - 1;
 
@@ -33,8 +30,11 @@ export function isPossible(pid: number): boolean {
   return pid > 0 && pid <= MAX_PID;
 }
 
-/** Whether the pid still belongs to the recorded process. */
-export function identify({ pid, startToken }: ProcessIdentity): IdentityVerdict {
+/**
+ * Whether the pid still belongs to the recorded process. `unverified`: the pid is in use and its start token cannot be
+ * read, so it may be the same process.
+ */
+export function identify({ pid, startToken }: ProcessIdentity): "alive" | "unverified" | "gone" {
   if (!isPossible(pid)) return "gone";
   const reading = readProcess(pid);
   if (!reading.held) return "gone";

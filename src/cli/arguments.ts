@@ -6,12 +6,7 @@ import { printable } from "../printable.ts";
 export class ArgumentFault extends Error {}
 
 /** The largest whole number that a bound can have. */
-export const MAX_WHOLE_NUMBER = 4294967295;
-
-/** One flag of a table: a boolean one takes no value. */
-export interface FlagShape {
-  readonly type: string;
-}
+const MAX_WHOLE_NUMBER = 4294967295;
 
 /**
  * Splits `--flag` or `--flag=value`. The flag must be in the table; a boolean one takes no `=value`.
@@ -19,7 +14,7 @@ export interface FlagShape {
  * @throws ArgumentFault
  */
 export function splitArgument<Name extends string>(
-  flags: Readonly<Record<Name, FlagShape>>,
+  flags: Readonly<Record<Name, { readonly type: string }>>,
   argument: string,
 ): { readonly name: Name; readonly inline: string | undefined } {
   const [, text, inline] = /^--([^=]*)(?:=(.*))?$/s.exec(argument) ?? [];

@@ -91,7 +91,7 @@ const TOKEN_START = /ms[ac]1\./i;
 const MAX_DECODINGS = 4;
 
 /** Whether the text may contain a token: in any case, plain or percent-encoded, wholly or in part. */
-export function holdsToken(text: string): boolean {
+function holdsToken(text: string): boolean {
   let decoded = text;
   for (let round = 0; decoded.includes("%") && round < MAX_DECODINGS; round++) {
     decoded = decoded.replace(/%([0-9a-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));

@@ -9,7 +9,7 @@
 /** How a session ended, as it reported it. */
 export type Ending = "complete" | "failed";
 
-export interface FinishedSession {
+interface FinishedSession {
   readonly status: Ending;
   readonly depth: number;
 }

@@ -23,21 +23,15 @@ export interface RunningSession<Held> {
 }
 
 /** A session that is running, or has running children. */
-interface Session<Held> {
-  readonly id: SessionId;
+interface Session<Held> extends RunningSession<Held>, Holder {
   status: SessionStatus;
-  readonly depth: number;
   /** Its children that have registered and not yet retired. */
   runningChildren: number;
-  /** What only a running session needs. */
-  running: Running<Held> | undefined;
+  /** The session it counts for. Absent at the top level, and once it has ended. */
+  parent: Session<Held> | undefined;
 }
 
-interface Running<Held> extends RunningSession<Held>, Holder {
-  readonly parent: Session<Held> | undefined;
-}
-
-export interface SessionFigures {
+interface SessionFigures {
   readonly status: SessionStatus;
   readonly depthRemaining: number;
   readonly liveChildren: number;
@@ -47,7 +41,7 @@ export class Sessions<Held> {
   readonly #sessions = new Map<string, Session<Held>>();
   readonly #finished = new FinishedSessions();
   readonly #reservations: Reservations;
-  #running = 0;
+  #runningCount = 0;
 
   /** @param monotonic milliseconds that never go back */
   constructor(monotonic: () => number) {
@@ -60,7 +54,7 @@ export class Sessions<Held> {
   }
 
   running(id: string): RunningSession<Held> | undefined {
-    return this.#sessions.get(id)?.running;
+    return this.#running(id);
   }
 
   figures(id: string): SessionFigures | undefined {
@@ -80,7 +74,7 @@ export class Sessions<Held> {
 
   /** Sessions that run, and slots that are reserved, across every formation. */
   get live(): number {
-    return this.#running + this.#reservations.live;
+    return this.#runningCount + this.#reservations.live;
   }
 
   /** Adds a running top-level session. The id must be new. */
@@ -90,8 +84,8 @@ export class Sessions<Held> {
 
   /** Reserves a slot under a running session for the child that the approval `jti` names. */
   reserve(parent: SessionId, jti: string): void {
-    const running = this.#sessions.get(parent)?.running;
-    if (running) this.#reservations.reserve(jti, running);
+    const session = this.#running(parent);
+    if (session) this.#reservations.reserve(jti, session);
   }
 
   /** Marks an approval as redeemed; see `Reservations.redeem`. */
@@ -109,18 +103,22 @@ export class Sessions<Held> {
 
   /** Retires a running session, and frees its slot and every slot it had reserved. */
   finish(id: SessionId, outcome: Ending): void {
-    const session = this.#sessions.get(id);
-    const running = session?.running;
-    if (!session || !running) return;
-    this.#reservations.end(running);
-    this.#running--;
+    const session = this.#running(id);
+    if (!session) return;
+    const { parent } = session;
+    this.#reservations.end(session);
+    this.#runningCount--;
     session.status = outcome;
-    session.running = undefined;
+    session.parent = undefined;
     this.#archive(session);
-    const { parent } = running;
     if (!parent) return;
     parent.runningChildren--;
     this.#archive(parent);
+  }
+
+  #running(id: string): Session<Held> | undefined {
+    const session = this.#sessions.get(id);
+    return session?.status === "running" ? session : undefined;
   }
 
   /** Moves a session to the finished ones once nothing about it can change. */
@@ -131,13 +129,11 @@ export class Sessions<Held> {
   }
 
   #children(session: Session<Held>): number {
-    const reserved = session.running ? this.#reservations.reservedBy(session.running) : 0;
-    return session.runningChildren + reserved;
+    return session.runningChildren + this.#reservations.reservedBy(session);
   }
 
   #add(id: SessionId, depth: number, held: Held, parent: Session<Held> | undefined): void {
-    const running = { id, depth, held, parent, reserved: 0 };
-    this.#sessions.set(id, { id, status: "running", depth, runningChildren: 0, running });
-    this.#running++;
+    this.#sessions.set(id, { id, depth, held, parent, status: "running", runningChildren: 0, reserved: 0 });
+    this.#runningCount++;
   }
 }

@@ -29,9 +29,18 @@ test("gives each byte once and the hash of all bytes, for any order of calls", (
     expect(whole(file.take(300_000)).equals(bytes.subarray(131_070, 431_070))).toBe(true);
     whole(file.skipTo(431_070));
     expect(file.position).toBe(431_070);
-    expect(() => whole(file.skipTo(431_069))).toThrow(RangeError);
+    expect(() => whole(file.skipTo(431_069))).toThrow(new RangeError("no way to go there"));
     expect(() => whole(file.take(bytes.length))).toThrow("it is truncated");
     expect(whole(file.finish()) as string).toBe(sha256(bytes));
+  });
+});
+
+test("lets others run between two parts of what it reads, in whatever way", () => {
+  const pausesOf = (work: Generator<void, unknown>) => [...work].length;
+  withFile(bytes, (file) => {
+    expect(pausesOf(file.peek(100_000, 600_000))).toBeGreaterThanOrEqual(4);
+    expect(pausesOf(file.take(300_000))).toBeGreaterThanOrEqual(2);
+    expect(pausesOf(file.skipTo(700_000))).toBeGreaterThanOrEqual(3);
   });
 });
 

@@ -1,5 +1,6 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { decodeManifest, readManifest, readManifestInSlices } from "../../src/registry/manifest.ts";
+import { readYamlTreeInSteps } from "../../src/registry/yaml/read-tree.ts";
 import { LARGE_MANIFESTS } from "../../scripts/yaml-fuzz/large.ts";
 
 const HEAD = "name: a\nversion: 0.1.0\n";
@@ -143,6 +144,21 @@ describe("the largest manifests", () => {
     await readManifestInSlices(LARGE_MANIFESTS["entries in brackets"]);
     reading = false;
     expect(turns).toBeGreaterThan(1);
+  });
+
+  test.each([
+    ["entries of a list", `capabilities: {shell: {allow: [${"a, ".repeat(1000)}]}}`],
+    ["artifacts", `artifacts: [${"{}, ".repeat(1000)}]`],
+  ])("could give them one after every few %s, too", (_, source) => {
+    // The clock is asked once at the start, and then wherever a turn could end.
+    const clock = spyOn(performance, "now").mockReturnValue(0);
+    try {
+      expect(readManifestInSlices(HEAD + source)).toMatchObject({ ok: true });
+      const inText = [...readYamlTreeInSteps(HEAD + source)].length;
+      expect(clock.mock.calls.length - 1 - inText).toBe(3);
+    } finally {
+      clock.mockRestore();
+    }
   });
 
   test("are not kept in memory by the few texts kept from them", () => {

@@ -4,8 +4,7 @@ import { printable } from "../../printable.ts";
 import type { ArtifactName, ArtifactVersion } from "../../registry/artifact-name.ts";
 import type { Result } from "../../result.ts";
 import type { Secret } from "../secret.ts";
-import type { WorkdirSnapshot } from "../snapshot/account.ts";
-import type { SnapshotProgress } from "../snapshot/thread.ts";
+import type { SnapshotProgress, WorkdirSnapshot } from "../snapshot/account.ts";
 import type { HeldDirectory } from "../tree/held.ts";
 import type { DoorUrl } from "../wire.ts";
 import type { Endable } from "./held-process.ts";
@@ -24,32 +23,6 @@ export interface LaunchRequest {
   readonly onStarted?: (delegationId: string) => void;
   /** Called now and then while the parent's work folder is copied. */
   readonly onProgress?: (progress: SnapshotProgress) => void;
-}
-
-/**
- * The same request, with safe functions: if one throws or rejects, the operator gets one line, and the launch goes on.
- */
-export function withoutThrowing(asked: LaunchRequest, diagnose: (line: string) => void): LaunchRequest {
-  const { onStarted, onProgress } = asked;
-  return {
-    ...asked,
-    ...(onStarted && { onStarted: guarded("onStarted", onStarted, diagnose) }),
-    ...(onProgress && { onProgress: guarded("onProgress", onProgress, diagnose) }),
-  };
-}
-
-function guarded<T>(name: string, call: (value: T) => void, diagnose: (line: string) => void) {
-  const complain = (error: unknown) =>
-    diagnose(`warning: ${name} of a launch failed: ${error instanceof Error ? error.message : error}`);
-  return (value: T) => {
-    try {
-      // The types allow a function that returns a promise where one that returns nothing is expected.
-      const returned: unknown = call(value);
-      if (returned instanceof Promise) returned.catch(complain);
-    } catch (error) {
-      complain(error);
-    }
-  };
 }
 
 /** How a launch ended. */

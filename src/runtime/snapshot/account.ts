@@ -1,4 +1,10 @@
-/** The account of a copy: the object that both sides of a delegation record (`workdir_snapshot`, `parent_workdir`). */
+/** A copy of a folder in progress: its task, its account, and what becomes of an entry or a copy that fails. */
+
+import { fault, ok, type Result } from "../../result.ts";
+import type { Descriptor } from "../../sys/descriptors.ts";
+import type { Name } from "../../sys/entries.ts";
+import type { Errno } from "../../sys/library.ts";
+import type { Descent } from "../tree/descent.ts";
 
 /** Why an entry was not copied. */
 export type SkipReason = "fifo" | "socket" | "device" | "unreadable" | "runtime-owned";
@@ -9,7 +15,10 @@ export interface SkippedEntry {
   readonly reason: SkipReason;
 }
 
-/** Its JSON is at most 32 KiB, because it is passed as an argument. */
+/**
+ * The account of a copy: the object that both sides of a delegation record (`workdir_snapshot`, `parent_workdir`). Its
+ * JSON is at most 32 KiB, because it is passed as an argument.
+ */
 export interface WorkdirSnapshot {
   /** The folder that was copied, as an absolute path. */
   readonly source: string;
@@ -27,22 +36,18 @@ export interface WorkdirSnapshot {
   readonly skipped: readonly SkippedEntry[];
 }
 
-export const SKIPPED_SAMPLES = 64;
-export const SNAPSHOT_JSON_BYTES = 32 * 1024;
+/** The progress of a copy. The bytes include those of the file in progress. */
+export type SnapshotProgress = Pick<WorkdirSnapshot, "files" | "dirs" | "symlinks" | "bytes">;
 
-/** The counts of a copy in progress. */
-export interface Account {
-  files: number;
-  dirs: number;
-  symlinks: number;
-  repointedSymlinks: number;
-  bytes: number;
-  skippedCount: number;
-  readonly skipped: SkippedEntry[];
-}
+type Counts = Omit<WorkdirSnapshot, "source" | "skipped">;
+/** The account of a copy that is not complete. */
+export type Account = { -readonly [Count in keyof Counts]: number } & { readonly skipped: SkippedEntry[] };
+
+const SKIPPED_SAMPLES = 64;
+const SNAPSHOT_JSON_BYTES = 32 * 1024;
 
 export function openAccount(): Account {
-  return { files: 0, dirs: 0, symlinks: 0, repointedSymlinks: 0, bytes: 0, skippedCount: 0, skipped: [] };
+  return { files: 0, dirs: 0, symlinks: 0, repointed_symlinks: 0, bytes: 0, skipped_count: 0, skipped: [] };
 }
 
 const decoder = new TextDecoder();
@@ -50,8 +55,8 @@ const decoder = new TextDecoder();
 const SAMPLE_PATH_BYTES = SNAPSHOT_JSON_BYTES;
 
 /** Counts an entry that is not copied. `names` is the path from the folder to the entry. */
-export function skip(account: Account, names: () => Uint8Array[], reason: SkipReason): void {
-  account.skippedCount++;
+export function skip(account: Account, names: () => Name[], reason: SkipReason): void {
+  account.skipped_count++;
   if (account.skipped.length >= SKIPPED_SAMPLES) return;
   const parts: string[] = [];
   let bytes = 0;
@@ -65,28 +70,91 @@ export function skip(account: Account, names: () => Uint8Array[], reason: SkipRe
 
 /** The finished object, with as many samples as fit. */
 export function closeAccount(account: Account, source: string): WorkdirSnapshot {
-  const { files, dirs, symlinks, bytes } = account;
-  const whole = (skipped: readonly SkippedEntry[]): WorkdirSnapshot => ({
-    source,
-    files,
-    dirs,
-    symlinks,
-    repointed_symlinks: account.repointedSymlinks,
-    bytes,
-    skipped_count: account.skippedCount,
-    skipped,
-  });
-  let room = SNAPSHOT_JSON_BYTES - jsonBytes(whole([]));
-  let fitting = 0;
+  const skipped: SkippedEntry[] = [];
+  const snapshot: WorkdirSnapshot = { source, ...account, skipped };
+  let room = SNAPSHOT_JSON_BYTES - jsonBytes(snapshot);
   for (const entry of account.skipped) {
     // One more for the comma before it.
     room -= jsonBytes(entry) + 1;
     if (room < 0) break;
-    fitting++;
+    skipped.push(entry);
   }
-  return whole(account.skipped.slice(0, fitting));
+  return snapshot;
 }
 
 function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
+}
+
+export interface CopyTask {
+  readonly from: Descriptor;
+  /** The destination, which is empty. Its own mode and time are left as they are. */
+  readonly to: Descriptor;
+  /** The paths that name the folder, and the one that names the copy. Links are re-pointed by them. */
+  readonly fromPaths: readonly Uint8Array[];
+  readonly toPath: Uint8Array;
+  /** The most bytes of content to copy. */
+  readonly ceiling: number;
+  /** Directories that are not copied, by identity, wherever they are. */
+  readonly ownedDirectories: ReadonlySet<string>;
+  /** Names that are not copied at the top level, as text. */
+  readonly ownedNames: readonly string[];
+}
+
+/** Why a copy was not completed. */
+export type CopyFault =
+  | { readonly kind: "ceiling" }
+  | { readonly kind: "aborted" }
+  /** What failed, as a participle, for which entry, and the error. */
+  | { readonly kind: "failed"; readonly doing: Doing; readonly path: string; readonly errno: Errno };
+
+type Doing = "opened" | "listed" | "made" | "written" | "filled" | "finished" | "removed";
+
+/** What copying an entry, or all of them, came to. */
+export type Copied<T = undefined> = Result<T, CopyFault>;
+
+/**
+ * How the files of one file system can be copied to the destination's. A way that was refused once is not tried again.
+ */
+export interface Means {
+  clone: boolean;
+  withinKernel: boolean;
+}
+
+export interface Copy {
+  readonly task: CopyTask;
+  readonly account: Account;
+  /** Asked at every step, with what was copied of the file in progress. `false` cancels the copy. */
+  readonly goOn: (bytesUnderWay: number) => boolean;
+  readonly source: Descent;
+  readonly destination: Descent;
+  /** By the device of the source. */
+  readonly means: Map<number, Means>;
+}
+
+export const ABORTED: Copied<never> = fault({ kind: "aborted" });
+
+/** How many characters of a path a fault quotes. */
+const QUOTED_PATH = 1024;
+/** These errors say something about this process or machine, not about the entry. */
+const NO_FAULT_OF_ENTRY: readonly Errno[] = ["EMFILE", "ENFILE", "ENOMEM"];
+
+function pathOf(copy: Copy, names: readonly Name[]): Name[] {
+  return [...copy.source.names(), ...names];
+}
+
+export function skipped(copy: Copy, name: Name, reason: SkipReason): Result<undefined, never> {
+  skip(copy.account, () => pathOf(copy, [name]), reason);
+  return ok(undefined);
+}
+
+/** Skips an entry that cannot be opened or read, has vanished, or has been replaced by another. */
+export function unreadable(copy: Copy, name: Name, errno: Errno): Copied {
+  if (NO_FAULT_OF_ENTRY.includes(errno)) return failed(copy, "opened", [name], errno);
+  return skipped(copy, name, "unreadable");
+}
+
+export function failed(copy: Copy, doing: Doing, names: readonly Name[], errno: Errno): Copied<never> {
+  const path = Buffer.concat(pathOf(copy, names).flatMap((name) => [Buffer.from("/"), name])).toString();
+  return fault({ kind: "failed", doing, path: path.slice(1, 1 + QUOTED_PATH), errno });
 }

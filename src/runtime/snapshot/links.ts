@@ -1,4 +1,24 @@
-/** Where a copied symbolic link points (API page, "Workdir snapshot"). */
+/** Copies a symbolic link, and says where it points in the copy (API page, "Workdir snapshot"). */
+
+import { ok } from "../../result.ts";
+import type { Descriptor } from "../../sys/descriptors.ts";
+import { makeLinkAt, type Name, readLinkAt } from "../../sys/entries.ts";
+import { type Copied, type Copy, failed, skipped, unreadable } from "./account.ts";
+
+export function copyLink(copy: Copy, from: Descriptor, to: Descriptor, name: Name): Copied {
+  const { fromPaths, toPath } = copy.task;
+  const target = readLinkAt(from, name);
+  if (!target.ok) return unreadable(copy, name, target.fault);
+  let moved: Uint8Array | undefined;
+  for (const path of fromPaths) moved ??= repoint(target.value, path, toPath);
+  const made = makeLinkAt(moved ?? target.value, to, name);
+  // Pointed into the copy, a target can become too long. The link must not point to the parent's folder instead.
+  if (!made.ok && moved && made.fault === "ENAMETOOLONG") return skipped(copy, name, "unreadable");
+  if (!made.ok) return failed(copy, "made", [name], made.fault);
+  copy.account.symlinks++;
+  if (moved) copy.account.repointed_symlinks++;
+  return ok(undefined);
+}
 
 const SLASH = 0x2f;
 
@@ -11,46 +31,30 @@ const SLASH = 0x2f;
  */
 export function repoint(target: Uint8Array, folder: Uint8Array, copy: Uint8Array): Uint8Array | undefined {
   if (target[0] !== SLASH) return undefined;
-  const root = parts(folder);
-  const steps = parts(target);
-  const inside = stepsInto(steps, root);
+  const steps = stepsOf(target);
+  const inside = stepsInto(steps, stepsOf(folder));
   if (inside === undefined) return undefined;
   const rest = steps.slice(inside);
-  const trailing = rest.length > 0 && target.at(-1) === SLASH ? [Buffer.of()] : [];
-  return new Uint8Array(
-    Buffer.concat([copy, ...[...rest, ...trailing].flatMap((step) => [Buffer.of(SLASH), step])]),
-  );
+  if (rest.length > 0 && target.at(-1) === SLASH) rest.push("");
+  const below = rest.map((step) => `/${step}`).join("");
+  return new Uint8Array(Buffer.concat([copy, Buffer.from(below, "latin1")]));
+}
+
+/** In Latin-1 every byte is one character, so names that are not UTF-8 stay what they are. */
+function stepsOf(path: Uint8Array): string[] {
+  const steps = Buffer.from(path).toString("latin1").split("/");
+  return steps.filter((step) => step !== "" && step !== ".");
 }
 
 /** How many of a path's steps are needed to reach the root for the last time, if no later step leaves it again. */
-function stepsInto(steps: readonly Buffer[], root: readonly Buffer[]): number | undefined {
-  const at: Buffer[] = [];
+function stepsInto(steps: readonly string[], root: readonly string[]): number | undefined {
+  const at: string[] = [];
   let inside: number | undefined = root.length === 0 ? 0 : undefined;
   for (const [index, step] of steps.entries()) {
-    if (!step.equals(UP)) at.push(step);
+    if (step !== "..") at.push(step);
     else at.pop();
-    if (!startsWith(at, root)) inside = undefined;
+    if (root.some((part, depth) => at[depth] !== part)) inside = undefined;
     else inside ??= index + 1;
   }
   return inside;
-}
-
-const UP = Buffer.from("..");
-const HERE = Buffer.from(".");
-
-function parts(path: Uint8Array): Buffer[] {
-  const found: Buffer[] = [];
-  const bytes = Buffer.from(path.buffer, path.byteOffset, path.length);
-  for (let from = 0; from < bytes.length; ) {
-    const slash = bytes.indexOf(SLASH, from);
-    const to = slash < 0 ? bytes.length : slash;
-    const part = bytes.subarray(from, to);
-    if (part.length > 0 && !part.equals(HERE)) found.push(part);
-    from = to + 1;
-  }
-  return found;
-}
-
-function startsWith(at: readonly Buffer[], root: readonly Buffer[]): boolean {
-  return at.length >= root.length && root.every((part, index) => at[index]?.equals(part));
 }

@@ -1,16 +1,21 @@
 /** The workdir snapshot: a copy of the parent's work folder in its child's (API page, "Workdir snapshot"). */
 
 import { fault, ok, type Result } from "../../result.ts";
-import { close, type Descriptor } from "../../sys/descriptors.ts";
+import { close } from "../../sys/descriptors.ts";
 import { encodeName, openAgain } from "../../sys/entries.ts";
 import { describeError, type Errno, type Posix } from "../../sys/library.ts";
 import { statusAt, statusOf } from "../../sys/status.ts";
 import { identityOf } from "../tree/descent.ts";
 import type { HeldDirectory } from "../tree/held.ts";
-import type { WorkdirSnapshot } from "./account.ts";
-import type { CopyFault } from "./copying.ts";
+import {
+  ABORTED,
+  type CopyFault,
+  type CopyTask,
+  type SnapshotProgress,
+  type WorkdirSnapshot,
+} from "./account.ts";
 import THREAD from "./thread.bundle.txt" with { type: "text" };
-import type { SnapshotProgress, ThreadOrder, ThreadReport } from "./thread.ts";
+import type { ThreadOrder, ThreadReport } from "./thread.ts";
 
 export interface SnapshotRequest {
   /** The parent's work folder, as a resolved path. */
@@ -35,6 +40,7 @@ export interface SnapshotRequest {
  * Why there is no copy. `broken` is a bug in this library; `no-thread` means that the host allows no further thread.
  */
 type Cause = CopyFault | { readonly kind: "broken" | "no-thread"; readonly message: string };
+type Outcome = Result<WorkdirSnapshot, Cause>;
 
 export interface SnapshotFault {
   readonly kind: Cause["kind"];
@@ -57,16 +63,29 @@ const OWNED_NAMES = ["peer-in", "out"];
 export async function snapshotWorkdir(
   request: SnapshotRequest,
 ): Promise<Result<WorkdirSnapshot, SnapshotFault>> {
-  if (request.signal?.aborted) return fault(describeFault(request, { kind: "aborted" }));
+  const copied = request.signal?.aborted ? ABORTED : await copyFolder(request);
+  return copied.ok ? copied : fault({ kind: copied.fault.kind, message: describe(request, copied.fault) });
+}
+
+/** The copy has descriptors of its own, because the caller may close theirs meanwhile. */
+async function copyFolder(request: SnapshotRequest): Promise<Outcome> {
   const owned = ownedDirectories(request);
-  if (!owned.ok) return unopened(request, owned.fault);
+  if (!owned.ok) return unopened(owned.fault);
   const source = openAgain(request.source.descriptor);
-  if (!source.ok) return unopened(request, source.fault);
+  if (!source.ok) return unopened(source.fault);
   try {
     const destination = openAgain(request.destination.descriptor);
-    if (!destination.ok) return unopened(request, destination.fault);
+    if (!destination.ok) return unopened(destination.fault);
     try {
-      return await copyBetween(request, source.value, destination.value, owned.value);
+      return await runThread(request, {
+        from: source.value,
+        to: destination.value,
+        fromPaths: [request.source.path, request.sourceAlias ?? request.source.path].map(encodeName),
+        toPath: encodeName(request.destination.path),
+        ceiling: request.ceilingBytes,
+        ownedDirectories: owned.value,
+        ownedNames: OWNED_NAMES,
+      });
     } finally {
       close(destination.value);
     }
@@ -75,32 +94,8 @@ export async function snapshotWorkdir(
   }
 }
 
-function unopened(request: SnapshotRequest, errno: Errno): Result<never, SnapshotFault> {
-  return fault(describeFault(request, { kind: "failed", doing: "opened", path: "", errno }));
-}
-
-/** The copy has descriptors of its own, because the caller may close theirs meanwhile. */
-async function copyBetween(
-  request: SnapshotRequest,
-  from: Descriptor,
-  to: Descriptor,
-  ownedDirectories: ReadonlySet<string>,
-): Promise<Result<WorkdirSnapshot, SnapshotFault>> {
-  const { source, sourceAlias = source.path, destination, ceilingBytes } = request;
-  const report = await runThread(request, {
-    source: source.path,
-    abort: new SharedArrayBuffer(4),
-    task: {
-      from,
-      to,
-      fromPaths: [source.path, sourceAlias].map(encodeName),
-      toPath: encodeName(destination.path),
-      ceiling: ceilingBytes,
-      ownedDirectories,
-      ownedNames: OWNED_NAMES,
-    },
-  });
-  return report.kind === "copied" ? ok(report.snapshot) : fault(describeFault(request, report.fault));
+function unopened(errno: Errno): Outcome {
+  return fault({ kind: "failed", doing: "opened", path: "", errno });
 }
 
 /** By identity, not by name: a name may be spelt differently, or name something else by the time it is reached. */
@@ -118,14 +113,10 @@ function ownedDirectories({ source, destination, runtimeOwned }: SnapshotRequest
   return ok(owned);
 }
 
-type FinalReport =
-  | Extract<ThreadReport, { kind: "copied" }>
-  | { readonly kind: "fault"; readonly fault: Cause };
-
-function runThread({ signal, onProgress }: SnapshotRequest, order: ThreadOrder): Promise<FinalReport> {
-  const aborted = new Int32Array(order.abort);
-  const abort = () => Atomics.store(aborted, 0, 1);
-  const { promise, resolve } = Promise.withResolvers<FinalReport>();
+function runThread({ source, signal, onProgress }: SnapshotRequest, task: CopyTask): Promise<Outcome> {
+  const order: ThreadOrder = { task, source: source.path, abort: new SharedArrayBuffer(4) };
+  const abort = () => Atomics.store(new Int32Array(order.abort), 0, 1);
+  const { promise, resolve } = Promise.withResolvers<Outcome>();
   const script = URL.createObjectURL(new Blob([THREAD], { type: "application/javascript" }));
   let thread: Worker;
   try {
@@ -133,14 +124,14 @@ function runThread({ signal, onProgress }: SnapshotRequest, order: ThreadOrder):
   } catch (error) {
     URL.revokeObjectURL(script);
     const message = error instanceof Error ? error.message : String(error);
-    return Promise.resolve({ kind: "fault", fault: { kind: "no-thread", message } });
+    return Promise.resolve(fault({ kind: "no-thread", message }));
   }
   thread.onmessage = ({ data }: MessageEvent<ThreadReport>) => {
     if (data.kind === "progress") onProgress?.(data.progress);
-    else resolve(data);
+    else resolve(data.copied);
   };
   // The thread could not be started, or its code has a bug.
-  thread.onerror = ({ message }) => resolve({ kind: "fault", fault: { kind: "broken", message } });
+  thread.onerror = ({ message }) => resolve(fault({ kind: "broken", message }));
   signal?.addEventListener("abort", abort, { once: true });
   thread.postMessage(order);
   return promise.finally(async () => {
@@ -153,32 +144,19 @@ function runThread({ signal, onProgress }: SnapshotRequest, order: ThreadOrder):
   });
 }
 
-const RAISE = "capabilities.resources.workdir_max_bytes";
-
-function describeFault({ source, destination, ceilingBytes }: SnapshotRequest, found: Cause): SnapshotFault {
+function describe({ source, destination, ceilingBytes }: SnapshotRequest, found: Cause): string {
   const copying = `the work folder ${source.path} could not be copied to ${destination.path}`;
   switch (found.kind) {
     case "ceiling":
-      return {
-        kind: found.kind,
-        message: `the work folder ${source.path} holds more than the ${ceilingBytes} bytes that this capsule's copy of it may hold; raise ${RAISE} in its manifest, or take something out of the folder`,
-      };
+      return `the work folder ${source.path} holds more than the ${ceilingBytes} bytes that this capsule's copy of it may hold; raise capabilities.resources.workdir_max_bytes in its manifest, or take something out of the folder`;
     case "aborted":
-      return { kind: found.kind, message: `${copying}: it was given up` };
-    case "failed": {
-      const what = found.path === "" ? "the folder" : found.path;
-      return {
-        kind: found.kind,
-        message: `${copying}: ${what} could not be ${found.doing}: ${describeError(found.errno)}`,
-      };
-    }
+      return `${copying}: it was given up`;
+    case "failed":
+      return `${copying}: ${found.path || "the folder"} could not be ${found.doing}: ${describeError(found.errno)}`;
     case "no-thread":
-      return {
-        kind: found.kind,
-        message: `${copying}: no thread could be started to copy it: ${found.message}; let this process have more threads, or take the capsule out of capabilities.spawn.workdir_snapshot`,
-      };
+      return `${copying}: no thread could be started to copy it: ${found.message}; let this process have more threads, or take the capsule out of capabilities.spawn.workdir_snapshot`;
     case "broken":
-      return { kind: found.kind, message: `${copying}: the thread that copies broke off: ${found.message}` };
+      return `${copying}: the thread that copies broke off: ${found.message}`;
     default:
       return found satisfies never;
   }

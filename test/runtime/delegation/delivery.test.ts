@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { deliverTask } from "../../../src/runtime/delegation/delivery.ts";
+import { deliverTask } from "../../../src/runtime/delegation/hand-over.ts";
 import { parseDoorUrl, Secret } from "../../../src/runtime/index.ts";
 import { type ManualClock, manualClock } from "../../kit/manual-clock.ts";
 import { type RawAnswering, rawServers, reply } from "../../kit/raw-server.ts";

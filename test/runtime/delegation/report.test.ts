@@ -3,8 +3,8 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Report } from "../../../src/runtime/delegation/completion.ts";
-import { type Post, postToDoor, reportCompletion } from "../../../src/runtime/delegation/report.ts";
+import { type Post, type Report, reportCompletion } from "../../../src/runtime/delegation/completion.ts";
+import { postToDoor } from "../../../src/runtime/delegation/serve-task.ts";
 import { parseDoorUrl } from "../../../src/runtime/index.ts";
 import { close } from "../../../src/sys/descriptors.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
@@ -72,7 +72,7 @@ describe("a child's post", () => {
           role: "ROLE_USER",
           parts: [
             {
-              text: `Delegated capsule finished.\ndelegation_id: dlg_0193\ncapsule: worker@0.1.0\nsession_id: ses_0193\nstatus: ok\nduration_ms: 4210\nworkdir: ${workdir}\nresult_path: /r/out/result.txt`,
+              text: `Delegated capsule finished.\ndelegation_id: dlg_0193\ncapsule: worker@0.1.0\nsession_id: ses_0193\nstatus: ok\nduration_ms: 4210\nworkdir: ${workdir.path}\nresult_path: /r/out/result.txt`,
             },
           ],
         },

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callDoor, userMessage } from "../../../src/runtime/delegation/a2a.ts";
-import { deliverTask } from "../../../src/runtime/delegation/delivery.ts";
+import { deliverTask } from "../../../src/runtime/delegation/hand-over.ts";
 import {
   type DoorUrl,
   endAll,
