@@ -113,9 +113,6 @@ type Doing = "opened" | "listed" | "made" | "written" | "filled" | "finished" | 
 /** What copying an entry, or all of them, came to. */
 export type Copied<T = undefined> = Result<T, CopyFault>;
 
-/** Called at every step with the progress. Returning `false` cancels the copy. */
-export type Watch = (account: Account, bytesUnderWay: number) => boolean;
-
 /**
  * How the files of one file system can be copied to the destination's. A way that was refused once is not tried again.
  */
@@ -126,8 +123,9 @@ export interface Means {
 
 export interface Copy {
   readonly task: CopyTask;
-  readonly watch: Watch;
   readonly account: Account;
+  /** Asked at every step, with what was copied of the file in progress. `false` cancels the copy. */
+  readonly goOn: (bytesUnderWay: number) => boolean;
   readonly source: Descent;
   readonly destination: Descent;
   /** By the device of the source. */

@@ -32,8 +32,8 @@ export interface Descent {
   readonly directory: () => Descriptor | undefined;
   /** Enters a directory that was opened in the present one. The descent closes it. */
   readonly enter: (name: Name, opened: Descriptor, status: Status) => void;
-  /** Goes up one level. */
-  readonly leave: () => void;
+  /** Goes up one level. Returns the name of the directory that it left; `undefined` at the top. */
+  readonly leave: () => Name | undefined;
   /** The names from the top to the present directory. */
   readonly names: () => Name[];
   /** Closes what is still open, except the top. */
@@ -68,6 +68,7 @@ export function createDescent(top: Descriptor): Descent {
       const present = levels.at(-1);
       if (present) present.descriptor ??= openAnew(present, left?.descriptor);
       if (left?.descriptor !== undefined) close(left.descriptor);
+      return left?.name;
     },
     names,
     close() {

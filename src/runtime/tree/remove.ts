@@ -61,29 +61,25 @@ function prepare(directory: Descriptor): Posix<Prepared> {
   return entries.ok ? ok({ status: status.value, entries: entries.value }) : entries;
 }
 
-function* emptyFrom(entries: Entry[], descent: Descent): Removal {
-  const above: { readonly name: Name; readonly entries: Entry[] }[] = [];
-  let waiting = entries;
-  for (;;) {
+function* emptyFrom(top: Entry[], descent: Descent): Removal {
+  const levels = [top];
+  for (let level = levels.at(-1); level; level = levels.at(-1)) {
     yield;
-    const entry = waiting.pop();
+    const entry = level.pop();
     if (entry) {
       const entered = removeOrEnter(descent, entry);
       if (!entered.ok) return entered;
-      if (entered.value) {
-        above.push({ name: entry.name, entries: waiting });
-        waiting = entered.value;
-      }
+      if (entered.value) levels.push(entered.value);
       continue;
     }
-    const emptied = above.pop();
-    if (!emptied) return ok(undefined);
-    descent.leave();
+    levels.pop();
+    const emptied = descent.leave();
+    if (emptied === undefined) break;
     const directory = descent.directory();
-    const removed = directory === undefined ? MOVED : unlessGone(removeDirectoryAt(directory, emptied.name));
+    const removed = directory === undefined ? MOVED : unlessGone(removeDirectoryAt(directory, emptied));
     if (!removed.ok) return removed;
-    waiting = emptied.entries;
   }
+  return ok(undefined);
 }
 
 /** Removes an entry, or enters it if it is a directory and returns its entries. `undefined`: nothing was entered. */
