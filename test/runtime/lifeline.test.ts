@@ -3,6 +3,7 @@ import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { holdLifeline, openLifeline, type ParentLifeline } from "../../src/runtime/contract/lifeline.ts";
 import { openPipe } from "../../src/sys/descriptors.ts";
+import { WITHOUT_COLLECTOR_THREAD } from "./without-threads.ts";
 import { processesOf, uniqueSleep } from "./world.ts";
 
 // Processes start slowly on a machine that is busy with other things.
@@ -30,7 +31,7 @@ function lifeline(): ParentLifeline {
 /** Runs a program that has `descriptor` as its number 3. */
 function run(program: string, descriptor: number, value = "3") {
   return Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
-    env: { PATH: process.env.PATH, MURMUR_SPAWNER_LIFELINE: value },
+    env: { PATH: process.env.PATH, MURMUR_SPAWNER_LIFELINE: value, ...WITHOUT_COLLECTOR_THREAD },
     stdio: ["ignore", "pipe", "inherit", descriptor],
   });
 }

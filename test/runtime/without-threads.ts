@@ -6,6 +6,9 @@ import { readFileSync } from "node:fs";
 const RLIMIT_NPROC = 6;
 const NOBODY = 65_534;
 
+/** What the program's environment needs. Bun ends it if the garbage collector cannot start a thread of its own. */
+export const WITHOUT_COLLECTOR_THREAD = { BUN_JSC_useConcurrentGC: "0" };
+
 /** Root is held to no number of threads, so that it becomes somebody else. */
 export async function withoutThreads(): Promise<void> {
   const { symbols } = dlopen("libc.so.6", {
