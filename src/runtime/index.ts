@@ -40,21 +40,24 @@ export {
 export type { FormationId } from "./contract/formation.ts";
 export { type HeldLifeline, holdLifeline } from "./contract/lifeline.ts";
 export { type CapsuleStep, runCapsuleStep, type StepOutcome } from "./delegation/capsule-step.ts";
-export type { DelegateTask, ToolDefinition } from "./delegation/delegate-task.ts";
-export type { TaskDelegationsOptions } from "./delegation/delegating-task.ts";
+export type { TaskEnd } from "./delegation/child-door.ts";
+export type { DelegateTask, DelegateTaskResult, ToolDefinition } from "./delegation/delegate-task.ts";
+export type { TaskDelegationsOptions } from "./delegation/delegations.ts";
 export {
   type AttemptEnd,
   createTaskDelegations,
   type Settlement,
   type TaskDelegations,
 } from "./delegation/delegations.ts";
-export { type CompletionDoor, createCompletionDoor } from "./delegation/door.ts";
-export { answerCompletion, completionPlugin, type RequestHooks } from "./delegation/door-plugin.ts";
-export { fenceUntrusted } from "./delegation/fence.ts";
-export type { ReceivedTask, TaskEnd } from "./delegation/run-task.ts";
-export { type ServeTaskOptions, serveTask } from "./delegation/serve-task.ts";
-export type { AlongsideWait } from "./delegation/statuses.ts";
-export type { DelegateTaskResult } from "./delegation/tool-result.ts";
+export {
+  answerCompletion,
+  type CompletionDoor,
+  completionPlugin,
+  createCompletionDoor,
+  type RequestHooks,
+} from "./delegation/door.ts";
+export type { AlongsideWait } from "./delegation/in-flight.ts";
+export { type ReceivedTask, type ServeTaskOptions, serveTask } from "./delegation/serve-task.ts";
 export {
   createTrace,
   type SessionExitStatus,
@@ -65,6 +68,7 @@ export {
   traceSessionEnd,
   traceSessionStart,
 } from "./delegation/trace.ts";
+export { fenceUntrusted } from "./delegation/untrusted.ts";
 export type { SessionDirectories } from "./directories.ts";
 export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";
 export { describeExit, type Endable, type ExitStatus, endAll } from "./launch/held-process.ts";

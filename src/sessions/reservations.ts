@@ -16,12 +16,11 @@ export interface Holder {
 export type Redemption = "unknown" | "spent" | "redeemed";
 
 interface Reservation {
-  readonly holder: Holder;
+  /** Absent once its slot was freed, or passed to the running child. */
+  holder: Holder | undefined;
   /** Monotonic milliseconds. */
   readonly expiry: number;
   spent: boolean;
-  /** Whether its slot was freed, or passed to the running child. */
-  freed: boolean;
 }
 
 /**
@@ -62,7 +61,7 @@ export class Reservations {
   /** @param jti the approval's unique id */
   reserve(jti: string, holder: Holder): void {
     const now = this.monotonic();
-    const reservation = { holder, expiry: now + APPROVAL_LIFETIME_MS, spent: false, freed: false };
+    const reservation = { holder, expiry: now + APPROVAL_LIFETIME_MS, spent: false };
     const cohort = this.#cohortAt(now);
     cohort.byApproval.set(jti, reservation);
     cohort.queue.push(reservation);
@@ -96,11 +95,11 @@ export class Reservations {
   }
 
   #free(reservation: Reservation): void {
-    if (reservation.freed) return;
-    reservation.freed = true;
+    const { holder } = reservation;
+    reservation.holder = undefined;
     // A holder that ended has already freed all its slots.
-    if (reservation.holder.reserved === 0) return;
-    reservation.holder.reserved--;
+    if (!holder || holder.reserved === 0) return;
+    holder.reserved--;
     this.#live--;
   }
 

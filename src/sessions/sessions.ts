@@ -31,7 +31,7 @@ interface Session<Held> extends RunningSession<Held>, Holder {
   parent: Session<Held> | undefined;
 }
 
-export interface SessionFigures {
+interface SessionFigures {
   readonly status: SessionStatus;
   readonly depthRemaining: number;
   readonly liveChildren: number;

@@ -6,12 +6,11 @@ import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { launch } from "../launch/launch.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { isRegistered, type RegisteredSession, type Session } from "../session/session.ts";
-import { endUnposted } from "./ended-child.ts";
-import { identityOf } from "./identity.ts";
-import { failureText } from "./quoted.ts";
-import { resultText, type Seen, seeChild } from "./step-answer.ts";
+import { endChild, endUnposted, pastDeadline, type WatchedChild } from "./child.ts";
+import { resultText } from "./result-file.ts";
+import { seeChild } from "./step-answer.ts";
 import { traceClose, traceStart } from "./trace.ts";
-import { endChild, pastDeadline } from "./watched-child.ts";
+import { failureText } from "./untrusted.ts";
 
 /** A cancelled step returns within this time, even if its child is still winding down. */
 const CANCEL_RETURNS_MS = 900;
@@ -151,36 +150,36 @@ async function perform(
   known.sessionId = child.sessionId;
   traceStart(session, child);
   try {
-    const seen = await seeChild(session, step, child, watchSecs);
-    await endSeen(session, child, seen, watchSecs);
-    return await stepEndOf(step, child, seen);
+    return await seeAndEnd({ session, child, watchSecs }, step);
   } finally {
     child.release();
   }
 }
 
 /** Ends the child. If it completed, we do not record that we ended it: only its own record, if any, counts. */
-async function endSeen(
-  session: RegisteredSession,
-  child: LaunchedChild,
-  seen: Seen,
-  watchSecs: number,
-): Promise<void> {
-  if (seen.kind === "completed") return endChild({ session, child });
-  const started = { session, child, identity: identityOf(child) };
-  const own = seen.kind === "failed" && seen.taskOver ? "kept" : "replaced";
-  return endUnposted(started, { own, ...(seen.kind === "timed_out" && { why: pastDeadline(watchSecs) }) });
-}
-
-async function stepEndOf(step: CapsuleStep, child: LaunchedChild, seen: Seen): Promise<StepEnd> {
-  if (seen.kind === "canceled") return canceled(step);
-  if (seen.kind !== "completed") return { kind: seen.kind, text: seen.text };
-  return { kind: seen.kind, text: seen.text ?? (await answerIn(child, seen.script)) };
+async function seeAndEnd(watched: WatchedChild, step: CapsuleStep): Promise<StepEnd> {
+  const seen = await seeChild(watched, step.task, step.signal);
+  const { kind } = seen;
+  switch (kind) {
+    case "completed":
+      await endChild(watched);
+      return { kind, text: seen.text ?? (await answerIn(watched.child, seen.script)) };
+    case "timed_out":
+      await endUnposted(watched, { own: "replaced", why: pastDeadline(watched.watchSecs) });
+      return { kind, text: seen.text };
+    case "failed":
+      await endUnposted(watched, { own: seen.taskOver ? "kept" : "replaced" });
+      return { kind, text: seen.text };
+    case "canceled":
+      await endUnposted(watched, { own: "replaced" });
+      return canceled(step);
+    default:
+      return kind satisfies never;
+  }
 }
 
 /** The answer of a child that did not answer over A2A. */
-async function answerIn(child: LaunchedChild, script: true | undefined): Promise<string> {
-  const { workdir, records, secrets } = child;
+async function answerIn({ workdir, records, secrets }: LaunchedChild, script?: true): Promise<string> {
   if (script) return resultText(workdir, secrets);
   return records.ok ? resultText(records.value, secrets) : "";
 }

@@ -1,21 +1,30 @@
 /** A completion: how a delegation's end is described in `completion.json` and to the parent's door. */
 
-import { bareName } from "../../registry/artifact-name.ts";
+import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
+import { writeAll } from "../../sys/content.ts";
+import type { Descriptor } from "../../sys/descriptors.ts";
+import { describeError, type Errno, type Posix } from "../../sys/library.ts";
 import { redactSaid } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
+import { openRegularFile, readAtOnce, replaceFile } from "../tree/files.ts";
+import type { HeldDirectory } from "../tree/held.ts";
 import { parseJsonObject, stringIn } from "../wire.ts";
-import type { DelegationIdentity } from "./identity.ts";
-import { cutText } from "./utf8.ts";
+import { cutText } from "./untrusted.ts";
 
-export const COMPLETION_STATUSES = ["ok", "error", "crashed", "terminated"] as const;
-export type CompletionStatus = (typeof COMPLETION_STATUSES)[number];
+const STATUSES = ["ok", "error", "crashed", "terminated"] as const;
 
-/** The longest `detail`, in bytes. A longer one is cut and marked. */
-const MAX_DETAIL_BYTES = 2_000;
+/** What the launcher itself knows about a delegation. Nothing that the child reports later can change it. */
+export interface DelegationIdentity extends Coordinates {
+  readonly delegationId: string;
+  /** The child's session id, from its readiness line. */
+  readonly sessionId: string;
+  /** The child's work folder. */
+  readonly workdir: Pick<HeldDirectory, "path">;
+}
 
 /** How a delegation ended, and who reports it. */
 export interface Report {
-  readonly status: CompletionStatus;
+  readonly status: (typeof STATUSES)[number];
   readonly durationMs: number;
   /** An absolute path, absent if the child left no result. For readers of the file; the parent does not open it. */
   readonly resultPath?: string | undefined;
@@ -31,24 +40,63 @@ export interface Delivery {
 
 export interface CompletionRecord extends Report, Delivery {}
 
-/** The text of the record's file: indented JSON and a newline, without absent keys. */
-export function formatRecord(identity: DelegationIdentity, record: CompletionRecord): string {
-  const { detail, resultPath, deliveryError } = record;
+/** The longest `detail`, in bytes. */
+const MAX_DETAIL_BYTES = 2_000;
+
+/** A detail as it is recorded, posted and shown. If it is too long, it is cut and marked. */
+export function cutDetail(detail: string | undefined): string | undefined {
+  return detail === undefined ? undefined : cutText(detail, MAX_DETAIL_BYTES);
+}
+
+/** A completion's text without the answer: the message of its post, and its block's body up to `result`. */
+export function notice(
+  identity: DelegationIdentity,
+  { status, durationMs, detail }: Pick<Report, "status" | "durationMs" | "detail">,
+): string {
+  const lines = [
+    "Delegated capsule finished.",
+    `delegation_id: ${identity.delegationId}`,
+    `capsule: ${bareName(identity.name)}@${identity.version}`,
+    `session_id: ${identity.sessionId}`,
+    `status: ${status}`,
+    `duration_ms: ${durationMs}`,
+    `workdir: ${identity.workdir.path}`,
+  ];
+  if (detail !== undefined) lines.push(`detail: ${indentFurtherLines(detail)}`);
+  return lines.join("\n");
+}
+
+/** Indents further lines, so that no line of a detail looks like a field. */
+function indentFurtherLines(text: string): string {
+  return text.split(/\r\n|[\n\v\f\r\u0085\u2028\u2029]/).join("\n  ");
+}
+
+const FILE = "completion.json";
+/** The longest file that counts as a record, in bytes. */
+const MAX_RECORD_BYTES = 256 * 1024;
+
+/** Writes the record and replaces any earlier one. The file is indented JSON and a newline, without absent keys. */
+export function writeRecord(
+  directory: Descriptor,
+  identity: DelegationIdentity,
+  record: CompletionRecord,
+): Promise<Posix<void>> {
   const fields = {
     delegation_id: identity.delegationId,
     capsule_name: bareName(identity.name),
     capsule_version: identity.version,
     session_id: identity.sessionId,
     status: record.status,
-    ...(resultPath !== undefined && { result_path: resultPath }),
-    workdir: identity.workdir,
+    result_path: record.resultPath,
+    workdir: identity.workdir.path,
     duration_ms: record.durationMs,
-    ...(detail !== undefined && { detail }),
+    detail: record.detail,
     reported_by: record.reportedBy,
     delivered: record.delivered,
-    ...(deliveryError !== undefined && { delivery_error: deliveryError }),
+    delivery_error: record.deliveryError,
   };
-  return `${JSON.stringify(fields, null, 2)}\n`;
+  const bytes = Buffer.from(`${JSON.stringify(fields, null, 2)}\n`);
+  return replaceFile(directory, FILE, (descriptor) => writeAll(descriptor, bytes));
 }
 
 /**
@@ -57,17 +105,17 @@ export function formatRecord(identity: DelegationIdentity, record: CompletionRec
  *
  * @param secrets taken out of the record's texts
  */
-export function parseRecord(
-  text: string,
+export function readRecord(
+  directory: Descriptor,
   identity: DelegationIdentity,
   durationMs: number,
   secrets: readonly Secret[],
 ): CompletionRecord | undefined {
-  const fields = parseJsonObject(text);
-  if (!fields) return undefined;
-  if (fields.delegation_id !== identity.delegationId || fields.session_id !== identity.sessionId)
+  const fields = parseJsonObject(readText(directory) ?? "");
+  if (fields?.delegation_id !== identity.delegationId || fields.session_id !== identity.sessionId) {
     return undefined;
-  const status = COMPLETION_STATUSES.find((known) => known === fields.status);
+  }
+  const status = STATUSES.find((known) => known === fields.status);
   if (!status) return undefined;
   const said = (value: unknown) => {
     const words = stringIn(value);
@@ -84,11 +132,62 @@ export function parseRecord(
   };
 }
 
-/** A detail as it is recorded, posted and shown. If it is too long, it is cut and marked. */
-export function cutDetail(detail: string | undefined): string | undefined {
-  return detail === undefined ? undefined : cutText(detail, MAX_DETAIL_BYTES);
+function readText(directory: Descriptor): string | undefined {
+  const file = openRegularFile(directory, [FILE]);
+  if (!file.ok) return undefined;
+  const bytes = readAtOnce(file.value, MAX_RECORD_BYTES + 1);
+  file.value.close();
+  if (!bytes.ok || bytes.value.length > MAX_RECORD_BYTES) return undefined;
+  return Buffer.from(bytes.value).toString("utf8");
 }
 
 function isDuration(value: unknown): value is number {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
+}
+
+/** Tries to deliver a report to the delegating task. */
+export type Post = (identity: DelegationIdentity, report: Report) => Promise<Delivery>;
+
+/** What to report, and where its record goes. */
+export interface Reporting {
+  readonly identity: DelegationIdentity;
+  readonly report: Report;
+  /** The child's records directory. */
+  readonly records: Descriptor;
+  /** Left out if the outcome is only recorded, not posted. */
+  readonly post?: Post | undefined;
+  /** Writes one line for the operator. */
+  readonly diagnose: (line: string) => void;
+}
+
+/**
+ * Writes the record, then posts, then writes the record with the result of the post. Until the post is done, the record
+ * has `delivered: false` and no error. If the record cannot be written, the operator gets one line about it, and the
+ * post is still made.
+ *
+ * @returns the result of the post, and whether there is a record now
+ */
+export async function reportCompletion(
+  reporting: Reporting,
+): Promise<{ readonly delivery: Delivery; readonly written: boolean }> {
+  const { identity, records, post, diagnose } = reporting;
+  const report = { ...reporting.report, detail: cutDetail(reporting.report.detail) };
+  const about = `of delegation ${identity.delegationId}`;
+  /** Replaces the result of an earlier post. A long error from the other door is cut, like a detail. */
+  const write = (delivery: Delivery) =>
+    writeRecord(records, identity, {
+      ...report,
+      ...delivery,
+      deliveryError: cutDetail(delivery.deliveryError),
+    });
+  const complain = (errno: Errno) =>
+    diagnose(`${FILE} ${about} could not be written: ${describeError(errno)}`);
+  const first = await write({ delivered: false });
+  if (!first.ok) complain(first.fault);
+  if (!post) return { delivery: { delivered: false }, written: first.ok };
+  const delivery = await post(identity, report);
+  const last = await write(delivery);
+  if (!last.ok && first.ok) complain(last.fault);
+  if (!delivery.delivered) diagnose(`the completion ${about} was not delivered: ${delivery.deliveryError}`);
+  return { delivery, written: first.ok || last.ok };
 }

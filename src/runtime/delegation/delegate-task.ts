@@ -1,4 +1,4 @@
-/** The tool `delegate-task`, as a model sees it (API page, "The delegation tool"). */
+/** The tool `delegate-task`, as a model sees it (API page, "The delegation tool"): its definition, a call, a result. */
 
 import {
   type ArtifactName,
@@ -7,8 +7,10 @@ import {
   parseArtifactVersion,
 } from "../../registry/artifact-name.ts";
 import { fault, ok, type Result } from "../../result.ts";
+import type { LaunchedChild } from "../launch/outcome.ts";
 import type { RuntimeManifest } from "../manifest.ts";
 import { objectIn, stringIn } from "../wire.ts";
+import { CUT_MARK, cutText } from "./untrusted.ts";
 
 /** A tool's definition; `input_schema` is JSON Schema. */
 export interface ToolDefinition {
@@ -79,4 +81,47 @@ export function readArguments(tool: DelegateTask, given: unknown): Result<Delega
   const task = stringIn(fields?.task);
   if (task === undefined) return fault("task must be a string: the whole of what the sub-capsule is told");
   return ok({ name, version, task });
+}
+
+/** What the call returns to the model: a refusal is a plain sentence; anything else is one JSON object. */
+export interface DelegateTaskResult {
+  readonly kind: "started" | "refused" | "failed";
+  readonly text: string;
+}
+
+/** The longest `output`, in bytes. */
+const MAX_OUTPUT_BYTES = 64 * 1024;
+
+export function refused(sentence: string): DelegateTaskResult {
+  return { kind: "refused", text: sentence };
+}
+
+/** The child runs and holds its task. */
+export function started(child: LaunchedChild): DelegateTaskResult {
+  return answer("started", child, child, { child_workdir: child.workdir.path });
+}
+
+/** The ids of what a call started, as far as there are any. */
+export interface StartedIds {
+  readonly delegationId?: string;
+  readonly sessionId?: string;
+}
+
+/** There is no delegation. */
+export function failed(asked: Coordinates, why: string, ids: StartedIds): DelegateTaskResult {
+  const output = cutText(why, MAX_OUTPUT_BYTES - Buffer.byteLength(CUT_MARK));
+  return answer("failed", asked, ids, { output });
+}
+
+function answer(
+  status: "started" | "failed",
+  { name, version }: Coordinates,
+  { delegationId = "", sessionId = "" }: StartedIds,
+  more: object,
+): DelegateTaskResult {
+  const ids = { delegation_id: delegationId, session_id: sessionId };
+  return {
+    kind: status,
+    text: JSON.stringify({ ...ids, capsule: bareName(name), version, status, ...more }),
+  };
 }

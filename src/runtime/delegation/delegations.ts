@@ -1,16 +1,38 @@
 /** A task's delegations: what it started, what it waits for, and what becomes of them when it ends. */
 
-import type { Coordinates } from "../../registry/artifact-name.ts";
+import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
+import { fault } from "../../result.ts";
+import { delegationTimeoutSecs } from "../contract/environment.ts";
+import { launch as launchChild } from "../launch/launch.ts";
+import type { LaunchOutcome, LaunchRequest } from "../launch/outcome.ts";
+import type { DelegatingSession, RegisteredSession } from "../session/session.ts";
+import type { DoorUrl } from "../wire.ts";
 import { type StepOutcome, startCapsuleStep } from "./capsule-step.ts";
-import { readArguments } from "./delegate-task.ts";
-import type { TaskDelegationsOptions } from "./delegating-task.ts";
-import { createInFlight, type InFlight } from "./in-flight.ts";
-import { joinBlocks, outcomeBlock } from "./outcome-block.ts";
-import { settleRound } from "./round.ts";
-import { startDelegation } from "./start-delegation.ts";
-import { type AlongsideWait, createStatuses, type Emit, type Statuses } from "./statuses.ts";
-import { type DelegateTaskResult, failed, refused } from "./tool-result.ts";
-import { createTrace, traceClose, traceUnreadable } from "./trace.ts";
+import { abandon } from "./child.ts";
+import { joinBlocks, outcomeBlock } from "./close.ts";
+import {
+  type DelegateTaskResult,
+  type DelegationRequest,
+  failed,
+  readArguments,
+  refused,
+  type StartedIds,
+  started,
+} from "./delegate-task.ts";
+import type { CompletionDoor } from "./door.ts";
+import { deliverTask, handOver } from "./hand-over.ts";
+import {
+  type AlongsideWait,
+  createInFlight,
+  createStatuses,
+  type Emit,
+  type InFlight,
+  type Statuses,
+  settleRound,
+} from "./in-flight.ts";
+import { createTrace, traceClose, traceStart, traceUnreadable } from "./trace.ts";
+import { failureText } from "./untrusted.ts";
+import { awaitCompletions, watchDelegation } from "./watch.ts";
 
 /** How one attempt at a task ended. */
 export type AttemptEnd =
@@ -46,6 +68,20 @@ export interface TaskDelegations {
    * @returns what was in flight before the cancel, for the residue of `CancelTask`
    */
   cancel(): Promise<{ readonly delegations: readonly string[] }>;
+}
+
+/** The task that delegates, and where completions for it arrive. */
+export interface TaskDelegationsOptions {
+  readonly session: DelegatingSession;
+  /** The session's completion door; its A2A door mounts it with `completionPlugin`. */
+  readonly door: CompletionDoor;
+  /** The address on which the A2A door listens. */
+  readonly doorUrl: DoorUrl;
+  readonly taskId: string;
+  readonly contextId: string;
+  /** Functions that start a child and hand it its task. The real one is used for any that is left out. */
+  readonly launch?: (session: RegisteredSession, asked: LaunchRequest) => Promise<LaunchOutcome>;
+  readonly deliver?: typeof deliverTask;
 }
 
 /** The delegations of one task. */
@@ -119,20 +155,67 @@ async function call(
     traceUnreadable(session, given, asked.fault);
     return refused(asked.fault);
   }
-  const { over } = inFlight;
-  if (over.aborted) {
-    const why = "the delegating task has ended";
-    traceClose(session, asked.value, session.clock.elapsed(), "failed", why);
-    return failed(asked.value, why);
+  const { over, underWay } = inFlight;
+  const either = signal ? AbortSignal.any([over, signal]) : over;
+  return underWay.run((onStarted) => delegate(task, inFlight, asked.value, { signal: either, onStarted }));
+}
+
+/**
+ * Launches a child, hands it its task, then watches it.
+ *
+ * @param signal gives up the call, but not a delegation that it already started
+ */
+async function delegate(
+  { session, contextId, door, doorUrl, launch = launchChild, deliver = deliverTask }: TaskDelegationsOptions,
+  inFlight: InFlight,
+  asked: DelegationRequest,
+  { signal, onStarted }: Required<Pick<LaunchRequest, "signal" | "onStarted">>,
+): Promise<DelegateTaskResult> {
+  const { name, version } = asked;
+  const since = session.clock.elapsed();
+  const fail = (why: string, { delegationId = "", sessionId = "" }: StartedIds = {}) => {
+    traceClose(session, { name, version, delegationId, sessionId }, since, "failed", why);
+    return failed(asked, why, { delegationId, sessionId });
+  };
+  if (inFlight.over.aborted) return fail("the delegating task has ended");
+  const outcome = await launch(session, {
+    name,
+    version,
+    contextId,
+    completionDoor: doorUrl,
+    signal,
+    onStarted,
+  });
+  if (outcome.kind === "refused") {
+    traceClose(session, asked, since, "refused", outcome.sentence);
+    return refused(outcome.sentence);
   }
-  return startDelegation(task, inFlight, asked.value, signal ? AbortSignal.any([over, signal]) : over);
+  if (outcome.kind === "failed") {
+    return fail(failureText(name, outcome.failure), outcome.failure.started);
+  }
+  const { child } = outcome;
+  onStarted(child.delegationId);
+  // Do this before the child gets its task: after that, it could report that it is done.
+  const arrivals = awaitCompletions(door, child.delegationId);
+  const watchSecs = delegationTimeoutSecs(session.environment, session.manifest.delegationDeadlineSecs);
+  const delegation = { session, door, child, watchSecs, since };
+  traceStart(session, child);
+  const taken = await handOver(delegation, asked.task, deliver, signal).catch((error) =>
+    fault(error instanceof Error ? error.message : String(error)),
+  );
+  if (!taken.ok) {
+    await abandon(delegation);
+    return fail(`${bareName(name)}@${version} did not take its task: ${taken.fault}`, child);
+  }
+  inFlight.add(watchDelegation(delegation, arrivals));
+  return started(child);
 }
 
 /** If the task is cancelled, the step returns before its child is reaped, but stays in flight until then. */
 function step(
   { session, contextId }: TaskDelegationsOptions,
   { underWay, over }: InFlight,
-  asked: Coordinates & { readonly task: string },
+  asked: Parameters<TaskDelegations["step"]>[0],
 ): Promise<StepOutcome> {
   return new Promise((resolve) => {
     void underWay.run((onStarted) => {

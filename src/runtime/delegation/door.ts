@@ -1,6 +1,11 @@
-/** The parent's door for completions: it knows which ones are awaited, and answers each one. */
+/**
+ * The parent's door for completions: it knows which ones are awaited, and answers each one. A server uses it as a
+ * function that answers a request, or as an Elysia plugin.
+ */
 
-import { METHOD_NOT_FOUND, type RpcAnswer, type RpcError } from "./a2a.ts";
+import { whyForeign } from "../../guard.ts";
+import { readJsonBody } from "../../json-body.ts";
+import { METHOD_NOT_FOUND, type RpcAnswer, type RpcError, readRequest, rpcResponse } from "./a2a.ts";
 
 /** The headers that make a request a completion (API page, "How it travels"). */
 export const ORIGIN_HEADER = "x-murmur-task-origin";
@@ -8,8 +13,8 @@ export const DELEGATION_HEADER = "x-murmur-delegation-id";
 export const ADDRESSEE_HEADER = "x-murmur-completion-session";
 export const COMPLETION_ORIGIN = "completion";
 
-export const COMPLETION_MISADDRESSED = -31001;
-export const COMPLETION_NOT_AWAITED = -31002;
+const COMPLETION_MISADDRESSED = -31001;
+const COMPLETION_NOT_AWAITED = -31002;
 
 /** What a completion's headers and its request say. Its message is not read. */
 export interface Completion {
@@ -62,25 +67,14 @@ export function createCompletionDoor(sessionId: string): CompletionDoor {
       if (!delegationId) return { error: notAwaited(NAMELESS) };
       if (receivedIds.has(delegationId)) return received(delegationId);
       const delegation = known.get(delegationId);
-      switch (delegation?.state) {
-        case "awaited":
-          delegation.arrived();
-          return received(delegationId);
-        case "ending":
-          return {
-            error: notAwaited(
-              `delegation ${delegationId} is being ended by this session; its launcher records the outcome`,
-              delegationId,
-            ),
-          };
-        default:
-          return {
-            error: notAwaited(
-              `no task in this session is waiting for delegation ${delegationId}`,
-              delegationId,
-            ),
-          };
+      if (delegation?.state === "awaited") {
+        delegation.arrived();
+        return received(delegationId);
       }
+      const why = delegation
+        ? `delegation ${delegationId} is being ended by this session; its launcher records the outcome`
+        : `no task in this session is waiting for delegation ${delegationId}`;
+      return { error: notAwaited(why, { delegationId }) };
     },
     await: (delegationId, arrived) => void known.set(delegationId, { state: "awaited", arrived }),
     ending: (delegationId) => void known.set(delegationId, { state: "ending" }),
@@ -108,14 +102,76 @@ function misaddressed(addressedSession: string): RpcError {
   };
 }
 
-function notAwaited(message: string, delegationId?: string): RpcError {
+function notAwaited(message: string, metadata: Readonly<Record<string, string>> = {}): RpcError {
   return {
     code: COMPLETION_NOT_AWAITED,
     message,
-    data: [errorInfo("COMPLETION_NOT_AWAITED", delegationId === undefined ? {} : { delegationId })],
+    data: [errorInfo("COMPLETION_NOT_AWAITED", metadata)],
   };
 }
 
 function errorInfo(reason: string, metadata: Readonly<Record<string, string>>): object {
   return { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain: "murmur.nexus", metadata };
+}
+
+/**
+ * Answers `POST /` with `x-murmur-task-origin: completion`, for the A2A door of a session that delegates. Call it
+ * before anything else in the door: the bearer token check, the task queue, the routes.
+ * It refuses a request that a web page may have made, so the door must listen on 127.0.0.1 or [::1].
+ *
+ * @returns `undefined` for every other request, without reading its body; the completion headers mean nothing there
+ */
+export async function answerCompletion(
+  door: CompletionDoor,
+  request: Request,
+): Promise<Response | undefined> {
+  if (request.method !== "POST" || pathOf(request) !== "/") return undefined;
+  if (request.headers.get(ORIGIN_HEADER) !== COMPLETION_ORIGIN) return undefined;
+  const refused = refuseForeign(request);
+  if (refused) return refused;
+  const body = await readJsonBody(request);
+  // A body that cannot be read has no method, so the code below refuses it.
+  const { id, method } = readRequest(body.ok ? body.value : undefined);
+  const answer = door.receive({
+    addressedSession: request.headers.get(ADDRESSEE_HEADER) ?? "",
+    method,
+    delegationId: request.headers.get(DELEGATION_HEADER) ?? undefined,
+  });
+  const headers = body.ok ? undefined : { connection: "close" };
+  return Response.json(rpcResponse(id, answer), headers && { headers });
+}
+
+/** The part of an Elysia app that the plugin uses, so that our type declarations do not depend on Elysia's. */
+export interface RequestHooks {
+  onRequest(hook: (context: { readonly request: Request }) => Promise<Response | undefined>): unknown;
+}
+
+/**
+ * {@link answerCompletion} as an Elysia plugin: `new Elysia().use(completionPlugin(door))`. Use it before any other
+ * plugin or hook of the door.
+ */
+export function completionPlugin(door: CompletionDoor): <App extends RequestHooks>(app: App) => App {
+  return (app) => {
+    app.onRequest(({ request }) => answerCompletion(door, request));
+    return app;
+  };
+}
+
+/**
+ * The refusal of a request that a web page may have made, or `undefined` if it may go on. The daemon's check is the
+ * same. A request without a Host header, which HTTP/1.0 allows, gets 400; any other refused one gets 403. The body is
+ * not read, so the connection is closed after the answer.
+ */
+export function refuseForeign({ headers }: Request): Response | undefined {
+  const why = whyForeign(headers);
+  if (why === undefined) return undefined;
+  const error = `refused before it was read: this door answers only ${why}`;
+  const status = headers.has("host") ? 403 : 400;
+  return Response.json({ error }, { status, headers: { connection: "close" } });
+}
+
+/** The path as it was sent, without the query. We cannot use `URL` here: it fails for a request without a Host. */
+function pathOf({ url }: Request): string {
+  const path = url.startsWith("/") ? url : url.slice(url.indexOf("/", url.indexOf("://") + 3));
+  return path.split(/[?#]/, 1)[0] ?? "";
 }

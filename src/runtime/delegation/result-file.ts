@@ -1,18 +1,46 @@
-/** Reads a child's answer: the file that it left in a directory which its parent holds open. */
+/** The file in which a capsule leaves its answer: written by the capsule, read by its parent. */
 
-import { ok } from "../../result.ts";
+import { fault, ok, type Result } from "../../result.ts";
 import { writeAll } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { describeError, type Errno, type Posix } from "../../sys/library.ts";
+import { CHILD_FILE_BYTES, readChildFile } from "../child-files.ts";
 import { createRedactor, redactBytes } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
 import { chunksOf, openRegularFile, type RegularFile, readAtOnce, replaceFile } from "../tree/files.ts";
-import { ensureDirectoryAt } from "../tree/held.ts";
-import { RESULT_NAMES } from "./result-place.ts";
-import { decodeUtf8, wholeCharacters } from "./utf8.ts";
+import { ensureDirectoryAt, type HeldDirectory } from "../tree/held.ts";
+import { CUT_MARK, decodeUtf8, wholeCharacters } from "./untrusted.ts";
+
+const FOLDER = "out";
+const FILE = "result.txt";
+const NAMES = [FOLDER, FILE];
+/** Its path, relative to a capsule's records directory or a script's work folder. */
+export const RESULT_PATH = `${FOLDER}/${FILE}`;
+
+/** Leaves an answer in a records directory; the fault is a sentence. */
+export async function leaveResult(
+  records: Descriptor,
+  answer: string | Uint8Array,
+): Promise<Result<void, string>> {
+  const folder = ensureDirectoryAt(records, FOLDER);
+  if (!folder.ok) {
+    return fault(`${FOLDER} could not be made in the records directory: ${describeError(folder.fault)}`);
+  }
+  const bytes = typeof answer === "string" ? Buffer.from(answer) : answer;
+  const written = await replaceFile(folder.value, FILE, (descriptor) => writeAll(descriptor, bytes));
+  close(folder.value);
+  return written.ok ? written : fault(`${RESULT_PATH} could not be written: ${describeError(written.fault)}`);
+}
+
+/** Whether there is a result file. */
+export function hasResult(records: Descriptor): boolean {
+  const result = openRegularFile(records, NAMES);
+  if (result.ok) result.value.close();
+  return result.ok;
+}
 
 /** The most of an answer that is shown, in bytes. */
-export const MAX_SHOWN_BYTES = 64 * 1024;
+const MAX_SHOWN_BYTES = 64 * 1024;
 /** The most of a cut answer that is kept in a file, in bytes. */
 export const MAX_KEPT_BYTES = 64 * 1024 ** 2;
 
@@ -36,7 +64,7 @@ export type KeptAnswer =
   | { readonly kind: "not-kept"; readonly reason: string };
 
 /** Where to keep an answer that is too long to be shown in full. */
-export interface Keeping {
+interface Keeping {
   /** The parent's runtime directory. */
   readonly runtime: Descriptor;
   readonly delegationId: string;
@@ -45,7 +73,7 @@ export interface Keeping {
 }
 
 /** Longer than the longest secret. Reading this many bytes past a cut shows whether a secret crosses it. */
-export const BEYOND_BYTES = 8 * 1024 + 4;
+const BEYOND_BYTES = 8 * 1024 + 4;
 
 /**
  * Reads the result file beneath `directory`, once the child has exited. A link, a FIFO or a directory in its place does
@@ -53,7 +81,7 @@ export const BEYOND_BYTES = 8 * 1024 + 4;
  * still write to it.
  */
 export async function readAnswer(directory: Descriptor, keeping: Keeping): Promise<Answer> {
-  const file = openRegularFile(directory, RESULT_NAMES);
+  const file = openRegularFile(directory, NAMES);
   if (!file.ok) return { kind: "none" };
   try {
     return await readOpened(file.value, keeping);
@@ -88,8 +116,9 @@ async function keep(file: RegularFile, head: Uint8Array, keeping: Keeping): Prom
     let bytes = 0;
     const written = await replaceFile(directory.value, `${keeping.delegationId}.txt`, async (to) => {
       const copied = await copyRest(file, head, to, keeping.secrets);
-      if (copied.ok) bytes = copied.value;
-      return copied.ok ? ok(undefined) : copied;
+      if (!copied.ok) return copied;
+      bytes = copied.value;
+      return ok(undefined);
     });
     if (!written.ok) return notKept(written.fault);
     return bytes < file.size ? { kind: "beginning", bytes } : { kind: "whole" };
@@ -126,4 +155,18 @@ async function copyRest(
   if (!ended.ok) return ended;
   const noted = kept < file.size ? writeAll(to, note) : ok(undefined);
   return noted.ok ? ok(kept) : noted;
+}
+
+/** The whole result file, with the secrets taken out; empty if no file can be read. */
+export async function resultText(directory: HeldDirectory, secrets: readonly Secret[]): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  const read = await readChildFile(directory, NAMES, {
+    limit: CHILD_FILE_BYTES + BEYOND_BYTES,
+    onChunk: (chunk) => void chunks.push(chunk),
+  });
+  const bytes = Buffer.concat(chunks);
+  const kept = wholeCharacters(bytes, CHILD_FILE_BYTES);
+  const text = decodeUtf8(redactBytes(bytes, kept, secrets));
+  if (!read.ok || kept === bytes.length) return text;
+  return `${text}${CUT_MARK}\n[cut at ${kept} of ${read.value.total} bytes]`;
 }

@@ -1,17 +1,34 @@
 /** The child's side: a TypeScript capsule takes one task over A2A, answers it, and reports how it ended. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import { unlessAborted } from "../clock.ts";
+import { type Clock, unlessAborted } from "../clock.ts";
+import type { SpawnerHandle } from "../contract/environment.ts";
 import type { Secret } from "../secret.ts";
 import { type EndedBy, endWithSpawner } from "../session/follow.ts";
 import { announceReady, closeSession, type Session } from "../session/session.ts";
 import type { DoorUrl } from "../wire.ts";
-import { openChildDoor } from "./child-door.ts";
-import { reportOwnEnd } from "./child-report.ts";
-import type { CompletionDoor } from "./door.ts";
-import { type ReceivedTask, type RunEnd, runTask, type TaskEnd } from "./run-task.ts";
-import { closeTask, createTaskSlot } from "./task-slot.ts";
+import { callDoor, userMessage } from "./a2a.ts";
+import { closeTask, createTaskSlot, openChildDoor, type RunEnd, type TaskEnd } from "./child-door.ts";
+import { notice, type Post, type Report, reportCompletion } from "./completion.ts";
+import {
+  ADDRESSEE_HEADER,
+  COMPLETION_ORIGIN,
+  type CompletionDoor,
+  DELEGATION_HEADER,
+  ORIGIN_HEADER,
+} from "./door.ts";
+import { hasResult, leaveResult, RESULT_PATH } from "./result-file.ts";
 import { createTrace, type SessionExitStatus, traceSessionEnd, traceSessionStart } from "./trace.ts";
+
+/** The task of a delegated capsule. */
+export interface ReceivedTask {
+  readonly taskId: string;
+  readonly contextId: string;
+  /** All the text that this capsule is given. */
+  readonly text: string;
+  /** Aborts when the task is cancelled or the session winds down. */
+  readonly signal: AbortSignal;
+}
 
 /**
  * How long a cancelled task may take to return, including the end of its own children. The first applies after the
@@ -110,4 +127,86 @@ function finisherOf(session: Session): (end: TaskEnd, exitStatus: SessionExitSta
 function windDownOver({ clock, hurry }: Session, by: EndedBy): Promise<undefined> {
   const ms = WIND_DOWN_MS[hurry.signal.aborted ? "hurried" : by];
   return new Promise((resolve) => clock.after(ms, () => resolve(undefined)));
+}
+
+const CANCELED: TaskEnd = { status: "error", detail: "the task was cancelled before it was done" };
+
+/** Runs the task and leaves its answer. If it throws, the error is how it ended. A cancelled task is not started. */
+async function runTask(
+  session: Session,
+  run: (task: ReceivedTask) => Promise<TaskEnd>,
+  task: ReceivedTask,
+): Promise<RunEnd> {
+  const { signal } = task;
+  try {
+    const ran = signal.aborted ? CANCELED : await run(task);
+    const end: RunEnd = signal.aborted ? { ...CANCELED, ...ran, status: "error", canceled: true } : ran;
+    if (end.answer === undefined) return end;
+    const left = await leaveResult(session.directories.records.descriptor, end.answer);
+    return left.ok ? end : { ...end, answer: undefined, status: "error", detail: left.fault };
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    return { status: "error", detail, ...(signal.aborted && { canceled: true }) };
+  }
+}
+
+/** Records and posts the end. A capsule without a parent has nowhere to report to, and writes no record. */
+async function reportOwnEnd(
+  session: Session,
+  end: Pick<Report, "status" | "detail" | "durationMs">,
+): Promise<void> {
+  const { spawner, run, directories } = session;
+  if (!spawner) return;
+  const { path, descriptor } = directories.records;
+  await reportCompletion({
+    identity: {
+      name: run.name,
+      version: run.version,
+      delegationId: spawner.delegationId,
+      sessionId: session.id,
+      workdir: directories.workdir,
+    },
+    report: {
+      ...end,
+      reportedBy: "child",
+      ...(hasResult(descriptor) && { resultPath: `${path}/${RESULT_PATH}` }),
+    },
+    records: descriptor,
+    post: postToDoor(spawner, session.clock),
+    diagnose: session.diagnose,
+  });
+}
+
+/** A child's post: one `SendMessage` to its parent's door, without retries. The answer's shape is not checked. */
+export function postToDoor(handle: SpawnerHandle, clock: Clock): Post | undefined {
+  const { url, delegationId, sessionId } = handle;
+  if (!url) return undefined;
+  return async (identity, report) => {
+    const result = report.resultPath === undefined ? "" : `\nresult_path: ${report.resultPath}`;
+    const reply = await callDoor(
+      {
+        door: url,
+        id: delegationId,
+        method: "SendMessage",
+        params: userMessage(`msg_completion_${delegationId}`, `${notice(identity, report)}${result}`),
+        headers: {
+          [ORIGIN_HEADER]: COMPLETION_ORIGIN,
+          [DELEGATION_HEADER]: delegationId,
+          [ADDRESSEE_HEADER]: sessionId,
+        },
+      },
+      clock,
+    );
+    switch (reply.kind) {
+      case "error":
+        return { delivered: false, deliveryError: reply.message };
+      case "failed":
+        return { delivered: false, deliveryError: reply.said ?? reply.reason };
+      case "result":
+      case "unreadable":
+        return { delivered: true };
+      default:
+        return reply satisfies never;
+    }
+  };
 }

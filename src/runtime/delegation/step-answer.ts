@@ -1,22 +1,16 @@
 /** Gets the result of a plan's `capsule` step: an agent's from its task over A2A, a script's from its exit. */
 
-import type { ArtifactName, Coordinates } from "../../registry/artifact-name.ts";
-import { CHILD_FILE_BYTES, readChildFile } from "../child-files.ts";
+import { CHILD_FILE_BYTES } from "../child-files.ts";
+import type { Clock } from "../clock.ts";
 import { describeExit } from "../launch/held-process.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
-import { redact, redactBytes } from "../redaction.ts";
+import { redact } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
-import type { RegisteredSession } from "../session/session.ts";
-import type { HeldDirectory } from "../tree/held.ts";
 import { type DoorUrl, objectIn, stringIn } from "../wire.ts";
-import { callDoor, type RpcReply } from "./a2a.ts";
-import { deliverTask, messageOf, pauseFor } from "./delivery.ts";
-import { identityOf } from "./identity.ts";
-import { quoteChild } from "./quoted.ts";
-import { BEYOND_BYTES } from "./result-file.ts";
-import { RESULT_NAMES } from "./result-place.ts";
-import { CUT_MARK, decodeUtf8, wholeCharacters } from "./utf8.ts";
-import { EXIT_AFTER_COMPLETION_MS, recordOf } from "./watched-child.ts";
+import { callDoor } from "./a2a.ts";
+import { EXIT_AFTER_COMPLETION_MS, recordOf, type WatchedChild, watchLeftMs } from "./child.ts";
+import { deliverTask, describeReply, pauseFor } from "./hand-over.ts";
+import { quoteChild } from "./untrusted.ts";
 
 const POLL_MS = 500;
 /** The longest A2A answer, in bytes: as long as one in a file, plus the JSON around it. */
@@ -36,50 +30,42 @@ export type Seen =
   | { readonly kind: "failed"; readonly text: string; readonly taskOver?: true }
   | { readonly kind: "canceled" };
 
-interface Asked extends Coordinates {
-  readonly task: string;
-  /** Aborts when the step is cancelled. */
-  readonly signal: AbortSignal;
-}
-
-type Agent = LaunchedChild & { readonly door: DoorUrl };
-
-function nameOf({ name, version }: Coordinates): string {
+function nameOf({ name, version }: LaunchedChild): string {
   return `${name}@${version}`;
 }
 
-/** Returns when the task or the child ends, at the deadline, or at once when the step is cancelled. */
-export async function seeChild(
-  session: RegisteredSession,
-  asked: Asked,
-  child: LaunchedChild,
-  watchSecs: number,
-): Promise<Seen> {
+/**
+ * Returns when the task or the child ends, at the deadline, or at once when the step is cancelled.
+ *
+ * @param canceled aborts when the step is cancelled
+ */
+export function seeChild(watched: WatchedChild, task: string, canceled: AbortSignal): Promise<Seen> {
+  const { door, exited } = watched.child;
   const gone = new AbortController();
-  void child.exited.then(() => gone.abort());
-  const { door } = child;
+  void exited.then(() => gone.abort());
   return door
-    ? seeAgent(session, asked, { ...child, door }, watchSecs, gone.signal)
-    : seeScript(session, asked, child, gone.signal);
+    ? seeAgent(watched, { door, task, canceled, gone: gone.signal })
+    : seeScript(watched, canceled, gone.signal);
 }
 
-async function seeAgent(
-  session: RegisteredSession,
-  asked: Asked,
-  child: Agent,
-  watchSecs: number,
-  gone: AbortSignal,
-): Promise<Seen> {
-  const { clock } = session;
-  const what = nameOf(asked);
+interface AgentTask {
+  readonly door: DoorUrl;
+  readonly task: string;
+  readonly canceled: AbortSignal;
+  readonly gone: AbortSignal;
+}
+
+async function seeAgent(watched: WatchedChild, { canceled, gone, ...asked }: AgentTask): Promise<Seen> {
+  const { child, watchSecs } = watched;
+  const { clock } = watched.session;
+  const what = nameOf(child);
   const deadline = new AbortController();
-  const left = watchSecs * 1000 - (clock.elapsed() - child.readyAt);
-  const stop = clock.after(Math.max(0, left), () => deadline.abort());
-  const signal = AbortSignal.any([asked.signal, deadline.signal, gone]);
+  const stop = clock.after(watchLeftMs(watched), () => deadline.abort());
+  const signal = AbortSignal.any([canceled, deadline.signal, gone]);
   try {
-    const seen = await followTask(session, { ...asked, signal }, child);
+    const seen = await followTask(child, { ...asked, signal }, clock);
     if (typeof seen === "object") return seen;
-    if (asked.signal.aborted) return { kind: "canceled" };
+    if (canceled.aborted) return { kind: "canceled" };
     if (gone.aborted)
       return { kind: "failed", text: `${what} ended before it answered, ${await whyItEnded(child)}` };
     const last = seen === undefined ? "" : `; when it was last asked: ${seen}`;
@@ -99,16 +85,13 @@ async function whyItEnded(child: LaunchedChild): Promise<string> {
 
 /** Delivers the task and polls it until it is over. If the signal aborts first, returns why the last try failed. */
 async function followTask(
-  { clock }: RegisteredSession,
-  { signal, ...asked }: Asked,
-  child: Agent,
+  child: LaunchedChild,
+  { door, task, signal }: { readonly door: DoorUrl; readonly task: string; readonly signal: AbortSignal },
+  clock: Clock,
 ): Promise<Seen | string | undefined> {
-  const what = nameOf(asked);
-  const { door, operatorToken: token, delegationId, name, secrets } = child;
-  const taken = await deliverTask(
-    { door, token, delegationId, name, secrets, task: asked.task, signal },
-    clock,
-  );
+  const what = nameOf(child);
+  const { operatorToken: token, delegationId, name, secrets } = child;
+  const taken = await deliverTask({ door, token, delegationId, name, secrets, task, signal }, clock);
   if (signal.aborted) return undefined;
   if (!taken.ok) return { kind: "failed", text: `${what} did not take its task: ${taken.fault}` };
   const get = {
@@ -119,34 +102,20 @@ async function followTask(
     token,
     secrets,
     signal,
+    maxAnswerBytes: MAX_TASK_BYTES,
   };
   let last: string | undefined;
   while (!signal.aborted) {
-    const reply = await callDoor({ ...get, maxAnswerBytes: MAX_TASK_BYTES }, clock);
+    const reply = await callDoor(get, clock);
     if (reply.kind === "failed" && reply.tooLong) {
       return { kind: "failed", text: `${what} could not be asked for its answer: ${reply.reason}` };
     }
     const seen = reply.kind === "result" ? readTask(reply.result, what, secrets) : undefined;
     if (seen) return seen;
-    if (!signal.aborted) last = whyNoTask(reply, name);
+    if (!signal.aborted) last = reply.kind === "result" ? undefined : describeReply(name, reply);
     await pauseFor(POLL_MS, signal, clock);
   }
   return last;
-}
-
-function whyNoTask(reply: RpcReply, name: ArtifactName): string | undefined {
-  switch (reply.kind) {
-    case "result":
-      return undefined;
-    case "error":
-      return `it answered with the error ${reply.code}${messageOf(name, reply)}`;
-    case "failed":
-      return `${reply.reason}${messageOf(name, reply)}`;
-    case "unreadable":
-      return "its answer is no JSON-RPC";
-    default:
-      return reply satisfies never;
-  }
 }
 
 /** The task, if it is over; `undefined` while it works. */
@@ -169,20 +138,16 @@ function readTask(result: unknown, what: string, secrets: readonly Secret[]): Se
  * A script serves no A2A, and its first line says that its run has finished. Its record or its exit status tells how
  * the run went. A child that has neither after a while is not a script, and a step cannot hand it a task.
  */
-async function seeScript(
-  session: RegisteredSession,
-  { signal, ...asked }: Asked,
-  child: LaunchedChild,
-  gone: AbortSignal,
-): Promise<Seen> {
-  const what = nameOf(asked);
-  await pauseFor(EXIT_AFTER_COMPLETION_MS, AbortSignal.any([signal, gone]), session.clock);
-  if (signal.aborted) return { kind: "canceled" };
+async function seeScript(watched: WatchedChild, canceled: AbortSignal, gone: AbortSignal): Promise<Seen> {
+  const { session, child } = watched;
+  const what = nameOf(child);
+  await pauseFor(EXIT_AFTER_COMPLETION_MS, AbortSignal.any([canceled, gone]), session.clock);
+  if (canceled.aborted) return { kind: "canceled" };
   const completed: Seen = { kind: "completed", script: true };
-  const record = recordOf({ session, child, identity: identityOf(child) });
+  const record = recordOf(watched);
   if (record?.status === "ok") return completed;
   if (record) {
-    const detail = quoteChild(asked.name, "its detail", record.detail ?? "");
+    const detail = quoteChild(child.name, "its detail", record.detail ?? "");
     return { kind: "failed", text: `the run of ${what} ended ${record.status}${detail}` };
   }
   if (!gone.aborted) {
@@ -193,18 +158,4 @@ async function seeScript(
   const status = await child.exited;
   if (status.kind === "exited" && status.status === 0) return completed;
   return { kind: "failed", text: `the run of ${what} failed, ${describeExit(status)}` };
-}
-
-/** The whole result file, with the secrets taken out; empty if no file can be read. */
-export async function resultText(directory: HeldDirectory, secrets: readonly Secret[]): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  const read = await readChildFile(directory, RESULT_NAMES, {
-    limit: CHILD_FILE_BYTES + BEYOND_BYTES,
-    onChunk: (chunk) => void chunks.push(chunk),
-  });
-  const bytes = Buffer.concat(chunks);
-  const kept = wholeCharacters(bytes, CHILD_FILE_BYTES);
-  const text = decodeUtf8(redactBytes(bytes, kept, secrets));
-  if (!read.ok || kept === bytes.length) return text;
-  return `${text}${CUT_MARK}\n[cut at ${kept} of ${read.value.total} bytes]`;
 }

@@ -9,7 +9,7 @@ import { appendLine } from "../tree/files.ts";
 import type { HeldDirectory } from "../tree/held.ts";
 import { objectIn, stringIn } from "../wire.ts";
 import type { DelegateTask } from "./delegate-task.ts";
-import { cutText } from "./utf8.ts";
+import { cutText } from "./untrusted.ts";
 
 /** `refused` and `failed` come from the call itself, the others from its task or a plan's step at the close. */
 export type DelegationOutcome =

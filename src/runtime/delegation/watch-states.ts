@@ -4,8 +4,8 @@
  * finished, the caller passes that in as another event.
  */
 
+import type { DelegationEnd } from "./child.ts";
 import type { CompletionRecord } from "./completion.ts";
-import type { DelegationEnd } from "./delegation-end.ts";
 
 export type WatchState =
   /** Its child has its task. `posted`: a completion arrived without a record. Any local process can post one. */

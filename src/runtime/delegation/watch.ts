@@ -2,26 +2,47 @@
 
 import { within } from "../clock.ts";
 import { describeExit, GRACE_MS } from "../launch/held-process.ts";
-import type { Arrivals } from "./arrivals.ts";
-import { type ClosedDelegation, closeDelegation } from "./close.ts";
-import type { DelegationEnd } from "./delegation-end.ts";
-import type { DelegationIdentity } from "./identity.ts";
-import { type Effect, type Happening, next, WATCHING } from "./watch-states.ts";
 import {
+  type Delegation,
+  type DelegationEnd,
   EXIT_AFTER_COMPLETION_MS,
   endChild,
   howItEnded,
   pastDeadline,
   recordOf,
-  type Watching,
   watchLeftMs,
-} from "./watched-child.ts";
+} from "./child.ts";
+import { type ClosedDelegation, closeDelegation } from "./close.ts";
+import type { CompletionDoor } from "./door.ts";
+import { type Effect, type Happening, next, WATCHING } from "./watch-states.ts";
+
+/** A delegation's completions, while its child still runs. */
+export interface Arrivals {
+  /** Calls `listener` at each completion from now on, and at once if one has already arrived. */
+  listen(listener: () => void): void;
+}
+
+/** From now on the door receives completions of this delegation. */
+export function awaitCompletions(door: CompletionDoor, delegationId: string): Arrivals {
+  let any = false;
+  let listener = () => {};
+  door.await(delegationId, () => {
+    any = true;
+    listener();
+  });
+  return {
+    listen(told) {
+      listener = told;
+      if (any) told();
+    },
+  };
+}
 
 /** How much longer than the child watch a delegating task waits for an outcome. */
 const BACKSTOP_EXTRA_SECS = 30;
 
 export interface WatchedDelegation {
-  readonly identity: DelegationIdentity;
+  readonly id: string;
   /** Settles once. Nothing that the child does makes it reject. */
   readonly closed: Promise<ClosedDelegation>;
   /** The task ends the child. If the child has exited or reported already, its own outcome stands. */
@@ -29,42 +50,49 @@ export interface WatchedDelegation {
 }
 
 /** Watches a delegation. `arrivals` must be set up before the child can post a completion. */
-export function watchDelegation(watching: Watching, arrivals: Arrivals): WatchedDelegation {
+export function watchDelegation(delegation: Delegation, arrivals: Arrivals): WatchedDelegation {
   const asked = Promise.withResolvers<string>();
   return {
-    identity: watching.identity,
-    closed: watchToClose(watching, arrivals, asked.promise),
+    id: delegation.child.delegationId,
+    closed: watchToClose(delegation, arrivals, asked.promise),
     end: asked.resolve,
   };
 }
 
 async function watchToClose(
-  watching: Watching,
+  delegation: Delegation,
   arrivals: Arrivals,
   asked: Promise<string>,
 ): Promise<ClosedDelegation> {
   try {
-    const end = await endOf(watching, arrivals, asked);
+    const end = await endOf(delegation, arrivals, asked);
     // Once there is an outcome, no deadline applies: a long answer may take a while to read.
-    return await closeDelegation(watching, end);
+    return await closeDelegation(delegation, end);
   } finally {
-    watching.child.release();
+    delegation.child.release();
   }
 }
 
 /** Feeds each event to the state machine and performs its effects, until the delegation is over. */
-async function endOf(watching: Watching, arrivals: Arrivals, asked: Promise<string>): Promise<DelegationEnd> {
-  const { session, child, watchSecs } = watching;
+async function endOf(
+  delegation: Delegation,
+  arrivals: Arrivals,
+  asked: Promise<string>,
+): Promise<DelegationEnd> {
+  const { session, child, watchSecs } = delegation;
   const over = Promise.withResolvers<DelegationEnd>();
   const timers: (() => void)[] = [];
   let state = WATCHING;
   const happens = (happening: Happening) => {
     // Once it is over, the child's directories are closed, so nothing can be read there.
     if (state.kind === "over") return;
-    const step = next(state, { ...happening, left: readsRecord(happening) ? recordOf(watching) : undefined });
+    const step = next(state, {
+      ...happening,
+      left: readsRecord(happening) ? recordOf(delegation) : undefined,
+    });
     state = step.state;
     if (state.kind === "over") over.resolve(state.end);
-    for (const effect of step.effects) perform(effect, watching, later).then(tell, over.reject);
+    for (const effect of step.effects) perform(effect, delegation, later).then(tell, over.reject);
   };
   const tell = (happening: Happening | undefined) => happening && happens(happening);
   const later = (ms: number, happening: Happening) =>
@@ -74,7 +102,7 @@ async function endOf(watching: Watching, arrivals: Arrivals, asked: Promise<stri
     happens({ kind: "exited", lost: status.kind === "lost" ? describeExit(status) : undefined }),
   );
   void asked.then((reason) => happens({ kind: "task", reason }));
-  const watchMs = watchLeftMs(watching);
+  const watchMs = watchLeftMs(delegation);
   const backstopSecs = watchSecs + BACKSTOP_EXTRA_SECS;
   later(watchMs, { kind: "deadline", reason: pastDeadline(watchSecs) });
   later(watchMs + BACKSTOP_EXTRA_SECS * 1000, {
@@ -97,22 +125,22 @@ function readsRecord({ kind }: Happening): boolean {
 /** @returns the event that follows at once; `undefined` if there is none, or it comes through `later` */
 async function perform(
   effect: Effect,
-  watching: Watching,
+  delegation: Delegation,
   later: (ms: number, happening: Happening) => void,
 ): Promise<Happening | undefined> {
-  const { session, door, child, identity } = watching;
+  const { session, door, child } = delegation;
   switch (effect) {
     case "await-exit":
       later(EXIT_AFTER_COMPLETION_MS, { kind: "overdue" });
       return undefined;
     case "refuse-completions":
-      door.ending(identity.delegationId);
+      door.ending(child.delegationId);
       return undefined;
     case "end-child":
-      await endChild(watching);
+      await endChild(delegation);
       return { kind: "ended" };
     case "end-child-in-time":
-      await within(session.clock, GRACE_MS + 1_000, endChild(watching));
+      await within(session.clock, GRACE_MS + 1_000, endChild(delegation));
       return { kind: "ended" };
     case "explain":
       return { kind: "explained", how: await howItEnded(child) };

@@ -1,7 +1,6 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { Elysia } from "elysia";
-import { createCompletionDoor } from "../../../src/runtime/delegation/door.ts";
-import { completionPlugin } from "../../../src/runtime/delegation/door-plugin.ts";
+import { completionPlugin, createCompletionDoor } from "../../../src/runtime/delegation/door.ts";
 
 const door = createCompletionDoor("ses_here");
 let arrived = 0;

@@ -2,7 +2,7 @@ import { onTestFinished } from "bun:test";
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { DelegationIdentity } from "../../../src/runtime/delegation/identity.ts";
+import type { DelegationIdentity } from "../../../src/runtime/delegation/completion.ts";
 import type { Descriptor } from "../../../src/sys/descriptors.ts";
 import { openDirectoryPath } from "../../../src/sys/entries.ts";
 import { coordinates } from "../parent.ts";
@@ -28,7 +28,7 @@ export function identity(more: Partial<DelegationIdentity> = {}): DelegationIden
     ...coordinates("local/worker"),
     delegationId: "dlg_0193",
     sessionId: "ses_0193",
-    workdir: "/home/me/.murmur/records/home/me/project/ses_0192/children/worker-3f2a",
+    workdir: { path: "/home/me/.murmur/records/home/me/project/ses_0192/children/worker-3f2a" },
     ...more,
   };
 }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { fenceUntrusted, neutralise } from "../../../src/runtime/delegation/fence.ts";
-import { joinBlocks, outcomeBlock, type ToldEnd } from "../../../src/runtime/delegation/outcome-block.ts";
+import { joinBlocks, outcomeBlock, type ToldEnd } from "../../../src/runtime/delegation/close.ts";
 import type { Answer } from "../../../src/runtime/delegation/result-file.ts";
+import { fenceUntrusted, neutralise } from "../../../src/runtime/delegation/untrusted.ts";
 import { parseArtifactVersion } from "../../../src/runtime/index.ts";
 import { identity } from "./kit.ts";
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CompletionRecord } from "../../../src/runtime/delegation/completion.ts";
-import { readRecord, writeRecord } from "../../../src/runtime/delegation/record-file.ts";
+import { readRecord, writeRecord } from "../../../src/runtime/delegation/completion.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 import { close } from "../../../src/sys/descriptors.ts";
 import { hold, identity, scratch } from "./kit.ts";

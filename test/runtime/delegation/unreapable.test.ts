@@ -89,7 +89,7 @@ describe.skipIf(!tracing)("within the grace and a second", () => {
     const task = host().task({
       session: { ...host().session, clock },
       async deliver(delivery, ...more) {
-        const { deliverTask } = await import("../../../src/runtime/delegation/delivery.ts");
+        const { deliverTask } = await import("../../../src/runtime/delegation/hand-over.ts");
         await deliverTask(delivery, ...more);
         tracer = await hold();
         giveUp.abort();

@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { postToDoor } from "../../../src/runtime/delegation/report.ts";
+import { postToDoor } from "../../../src/runtime/delegation/serve-task.ts";
 import type { Session, TaskEnd } from "../../../src/runtime/index.ts";
 import { type Output, processOutput } from "../../../src/runtime/output.ts";
 import { allowTracing } from "./tracer.ts";
@@ -129,7 +129,7 @@ async function post({ spawner, id, run, directories, clock }: Session): Promise<
     version: run.version,
     delegationId: spawner.delegationId,
     sessionId: id,
-    workdir: directories.workdir.path,
+    workdir: directories.workdir,
   };
   await send(identity, { status: "ok", durationMs: 5, reportedBy: "child" });
 }

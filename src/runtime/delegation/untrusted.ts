@@ -1,6 +1,11 @@
-/** The fence around untrusted text, so that a model does not mistake it for text from its runtime. */
+/**
+ * Text that somebody else wrote, as it is shown: cut to a size, and inside a fence, so that a model does not mistake it
+ * for text from its runtime.
+ */
 
-import { BLANK } from "../../printable.ts";
+import { BLANK, printableLines } from "../../printable.ts";
+import { type ArtifactName, bareName } from "../../registry/artifact-name.ts";
+import type { LaunchFailure } from "../launch/outcome.ts";
 
 const NEUTRALISED = "!MURMUR-NEUTRALISED!";
 
@@ -71,43 +76,27 @@ function readAs(text: string, lettersIn: (character: string) => string): Reading
 const ACCENTS = /\p{M}/gu;
 const BETWEEN = /^[\p{Pd}\u{2212}\u{2043}_/\\\u{2044}\u{2215}\u{29f8}\u{2571}]$/u;
 
-/** Small Greek, Cyrillic and Armenian letters, and small capitals, that look like one of the marker's letters. */
-const ALIKE: Readonly<Record<string, string>> = {
-  с: "c",
-  ϲ: "c",
-  ԁ: "d",
-  е: "e",
-  ё: "e",
-  ҽ: "e",
-  п: "n",
-  ո: "n",
-  ν: "n",
-  о: "o",
-  ο: "o",
-  օ: "o",
-  г: "r",
-  ѕ: "s",
-  т: "t",
-  τ: "t",
-  υ: "u",
-  ս: "u",
-  и: "u",
-  ᴄ: "c",
-  ᴅ: "d",
-  ᴇ: "e",
-  ɴ: "n",
-  ᴏ: "o",
-  ʀ: "r",
-  ꜱ: "s",
-  ᴛ: "t",
-  ᴜ: "u",
+/** The marker's letters, each with small Greek, Cyrillic and Armenian letters and small capitals that look like it. */
+const ALIKE = {
+  c: "сϲᴄ",
+  d: "ԁᴅ",
+  e: "еҽᴇ",
+  n: "пոνɴ",
+  o: "оοօᴏ",
+  r: "гʀ",
+  s: "ѕꜱ",
+  t: "тτᴛ",
+  u: "υսиᴜ",
 };
+const PLAIN = new Map(
+  Object.entries(ALIKE).flatMap(([plain, alike]) => [...alike].map((letter) => [letter, plain] as const)),
+);
 
 /** The plain small letters that a character is read as; empty if it is skipped. */
 function lettersOf(character: string): string {
   if (BLANK.test(character)) return "";
   const plain = character.normalize("NFKD").replace(ACCENTS, "").toLowerCase();
-  const letter = ALIKE[plain] ?? plain;
+  const letter = PLAIN.get(plain) ?? plain;
   return BETWEEN.test(letter) ? "" : letter;
 }
 
@@ -117,4 +106,70 @@ const TAGS = 0xe0000;
 function taggedLettersOf(character: string): string {
   const code = (character.codePointAt(0) ?? 0) - TAGS;
   return lettersOf(code > 0x20 && code < 0x7f ? String.fromCharCode(code) : character);
+}
+
+/** The longest quote, in bytes. With the launcher's text around it, it still fits the tool's output limit. */
+const MAX_QUOTED_BYTES = 48 * 1024;
+
+/** The source that a capsule's fence names: `delegation:worker`. */
+export function sourceOf(name: ArtifactName): string {
+  return `delegation:${bareName(name)}`;
+}
+
+/**
+ * Text to append: what the child said, escaped and inside its own fence. Empty if the child said nothing.
+ *
+ * @param what names the quote: `its message`
+ */
+export function quoteChild(name: ArtifactName, what: string, said: string): string {
+  if (said === "") return "";
+  // Cut first, to spend no time on text that is not shown. Cut again, because escaping makes the text longer.
+  const beginning = cutText(said, MAX_QUOTED_BYTES);
+  const shown = cutText(printableLines(neutralise(beginning)), MAX_QUOTED_BYTES);
+  return `\n${what}:\n${fenceUntrusted(sourceOf(name), shown)}`;
+}
+
+/** Why a launch failed, for a model or a trace: the launcher's reason, then the child's last lines. */
+export function failureText(name: ArtifactName, { message, lastLines = [] }: LaunchFailure): string {
+  return `${message}${quoteLines(name, lastLines)}`;
+}
+
+/** The last lines of a child's standard error. */
+export function quoteLines(name: ArtifactName, lines: readonly string[]): string {
+  return quoteChild(name, "last lines of its standard error", lines.join("\n"));
+}
+
+/** Keeps a byte order mark, so that the text is shown exactly as it was written. */
+const DECODER = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** The longest encoding of one character, in bytes. */
+const LONGEST_SEQUENCE = 4;
+
+/** How many of the first `limit` bytes make whole characters. If the bytes are not UTF-8, any cut will do. */
+export function wholeCharacters(bytes: Uint8Array, limit: number): number {
+  if (bytes.length <= limit) return bytes.length;
+  for (let end = limit; end > limit - LONGEST_SEQUENCE && end > 0; end--) {
+    if (!isContinuation(bytes[end])) return end;
+  }
+  return limit;
+}
+
+/** Decodes UTF-8; invalid bytes become U+FFFD. */
+export function decodeUtf8(bytes: Uint8Array): string {
+  return DECODER.decode(bytes);
+}
+
+/** What marks a cut. */
+export const CUT_MARK = " […]";
+
+/** At most `limit` bytes of the text, then the mark if it was cut. Does not cut the same text twice. */
+export function cutText(text: string, limit: number): string {
+  const bytes = Buffer.from(text);
+  const own = text.endsWith(CUT_MARK) ? bytes.length - Buffer.byteLength(CUT_MARK) : bytes.length;
+  if (own <= limit) return text;
+  return `${decodeUtf8(bytes.subarray(0, wholeCharacters(bytes, limit)))}${CUT_MARK}`;
+}
+
+function isContinuation(byte: number | undefined): boolean {
+  return byte !== undefined && (byte & 0xc0) === 0x80;
 }

@@ -1,0 +1,162 @@
+/** The child of a delegation: how long it may run, what it recorded, how it ended, and its end if none is posted. */
+
+import { setImmediate as turn } from "node:timers/promises";
+import { describeExit, endAll } from "../launch/held-process.ts";
+import type { LaunchedChild } from "../launch/outcome.ts";
+import { redactSaid } from "../redaction.ts";
+import type { RegisteredSession } from "../session/session.ts";
+import {
+  type CompletionRecord,
+  cutDetail,
+  type Post,
+  type Report,
+  readRecord,
+  reportCompletion,
+} from "./completion.ts";
+import type { CompletionDoor } from "./door.ts";
+
+/** How long a child has to exit after its completion arrived. */
+export const EXIT_AFTER_COMPLETION_MS = 5_000;
+
+/** A child that reported itself ready, and the session that launched it. */
+interface OwnChild {
+  readonly session: RegisteredSession;
+  readonly child: LaunchedChild;
+}
+
+export interface WatchedChild extends OwnChild {
+  /** The child watch, whole seconds from readiness. */
+  readonly watchSecs: number;
+}
+
+/** A delegation whose child is ready. */
+export interface Delegation extends WatchedChild {
+  readonly door: CompletionDoor;
+  /** When the model asked for it, by the session's clock. */
+  readonly since: number;
+}
+
+/** The time left in the child watch, in milliseconds. The watch starts at readiness (API page, "Bounds"). */
+export function watchLeftMs({ session, child, watchSecs }: WatchedChild): number {
+  return Math.max(0, watchSecs * 1000 - (session.clock.elapsed() - child.readyAt));
+}
+
+/** Why a child was ended at its deadline. */
+export function pastDeadline(secs: number): string {
+  return `still running at its deadline of ${secs}s (lifecycle.delegation_deadline_secs, MURMUR_DELEGATION_TIMEOUT_SECS)`;
+}
+
+/** Ends the child. If it cannot be reaped, the wait stops one second after the grace. */
+export function endChild({ session, child }: OwnChild): Promise<void> {
+  return endAll([child], session.clock, session.hurry.signal);
+}
+
+/** How long the child has run since it was ready, in milliseconds. */
+export function durationOf({ session, child }: OwnChild): number {
+  return Math.round(session.clock.elapsed() - child.readyAt);
+}
+
+/** The record that the child left, if it belongs to this delegation. */
+export function recordOf(own: OwnChild): CompletionRecord | undefined {
+  const { records, secrets } = own.child;
+  return records.ok ? readRecord(records.value.descriptor, own.child, durationOf(own), secrets) : undefined;
+}
+
+/** Records a report in the child's records directory, and posts it if there is a `post`. Returns whether it is there. */
+export async function record({ session, child }: OwnChild, report: Report, post?: Post): Promise<boolean> {
+  const { records } = child;
+  if (!records.ok) return false;
+  const { descriptor } = records.value;
+  const { diagnose } = session;
+  return (await reportCompletion({ identity: child, report, records: descriptor, post, diagnose })).written;
+}
+
+/** The exit status, and the last lines that the child wrote to its standard error. */
+export async function howItEnded(child: LaunchedChild): Promise<string> {
+  const lines = await child.lastStderrLines();
+  return [describeExit(await child.exited), ...lines].join("\n");
+}
+
+/** How a delegation ended. The record, the trace and what the task is told all come from this one value. */
+export type DelegationEnd =
+  /** Its child left its own record. That is the outcome, no matter how the child ended. */
+  | { readonly kind: "reported"; readonly record: CompletionRecord }
+  /** Its child ended by itself without a record. `how`: its exit, then the last lines of its standard error. */
+  | { readonly kind: "crashed"; readonly how: string }
+  /** Its launcher ended it. */
+  | { readonly kind: "terminated"; readonly by: "task" | "backstop"; readonly reason: string }
+  | {
+      readonly kind: "terminated";
+      readonly by: "deadline";
+      readonly reason: string;
+      readonly how: string;
+    }
+  /** Its child is gone, and neither its exit status nor its outcome is known. */
+  | { readonly kind: "lost"; readonly why: string };
+
+/** The complete detail for a child that the delegating task ended. */
+const ENDED_BY_PARENT = "the parent ended this delegation";
+
+/** What to record about its end; `undefined` if it is not known how it ended. */
+export function reportOf(child: LaunchedChild, end: DelegationEnd, durationMs: number): Report | undefined {
+  const byLauncher = (status: "crashed" | "terminated", detail: string): Report => ({
+    status,
+    durationMs,
+    detail: cutDetail(redactSaid(detail, child.secrets)),
+    reportedBy: "launcher",
+  });
+  switch (end.kind) {
+    case "reported":
+      return end.record;
+    case "crashed":
+      return byLauncher("crashed", end.how);
+    case "terminated":
+      return byLauncher("terminated", end.by === "deadline" ? `${end.reason}\n${end.how}` : ENDED_BY_PARENT);
+    case "lost":
+      return undefined;
+    default:
+      return end satisfies never;
+  }
+}
+
+export interface UnpostedEnd {
+  /**
+   * What happens to a record that the child writes while it is being ended. `replaced`: the child is in the middle of
+   * its task, so the launcher's record replaces it (API page, "A child ends with its parent"). `kept`: the child's task
+   * was over, so its record stays.
+   */
+  readonly own: "replaced" | "kept";
+  /** Why it is ended, if there is more to say than that its parent ended it. The exit status is added. */
+  readonly why?: string;
+}
+
+/**
+ * Ends a child whose outcome is not posted, and records it as `terminated`. A child that had exited already keeps its
+ * own record; if it left none, it is recorded as `crashed`.
+ */
+export async function endUnposted(started: OwnChild, { own, why }: UnpostedEnd): Promise<void> {
+  const { child } = started;
+  const byItself = await Promise.race([child.exited.then(() => true), turn(false)]);
+  const left = recordOf(started);
+  await endChild(started);
+  if (!child.records.ok || left || (own === "kept" && recordOf(started))) return;
+  const durationMs = durationOf(started);
+  const report = reportOf(child, await unpostedEnd(child, byItself, why), durationMs);
+  if (report) await record(started, report);
+}
+
+async function unpostedEnd(child: LaunchedChild, byItself: boolean, why?: string): Promise<DelegationEnd> {
+  if (byItself) return { kind: "crashed", how: await howItEnded(child) };
+  return why === undefined
+    ? { kind: "terminated", by: "task", reason: ENDED_BY_PARENT }
+    : { kind: "terminated", by: "deadline", reason: why, how: await howItEnded(child) };
+}
+
+/** Ends a child that did not accept its task. */
+export async function abandon(delegation: Delegation): Promise<void> {
+  const { door, child } = delegation;
+  door.ending(child.delegationId);
+  await endUnposted(delegation, { own: "replaced" });
+  door.forget(child.delegationId);
+  child.release();
+}
