@@ -136,16 +136,14 @@ function createChild(records: HeldDirectory, name: string): Result<ChildDirector
   const child = ownDirectory(children.value, name, "refuse");
   children.value.close();
   if (!child.ok) return child;
-  return ok(Object.assign(child.value, { remove: () => removeChild(records, name, child.value) }));
-}
-
-async function removeChild(
-  records: HeldDirectory,
-  name: string,
-  child: HeldDirectory,
-): Promise<Result<void, string>> {
-  child.close();
-  return removeBeneath(records, ["children"], name);
+  return ok(
+    Object.assign(child.value, {
+      remove() {
+        child.value.close();
+        return removeBeneath(records, ["children"], name);
+      },
+    }),
+  );
 }
 
 async function removeRuntime(murmur: HeldDirectory, sessionId: string): Promise<Result<void, string>> {

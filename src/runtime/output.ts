@@ -34,8 +34,7 @@ function writerOf(fd: number): (bytes: Uint8Array) => Promise<void> {
     stream = new Stream(openOutlet(fd));
     streams.set(fd, stream);
   }
-  const { write } = stream;
-  return write;
+  return stream.write;
 }
 
 /** How long to wait before trying a full stream again. The wait then doubles each time. */

@@ -4,11 +4,11 @@
  */
 
 import { printable } from "../../printable.ts";
-import { fault, ok, type Result } from "../../result.ts";
+import { ok, type Result } from "../../result.ts";
 import { createRoostClient, type RoostClient } from "../client.ts";
 import { type Clock, unlessAborted, within } from "../clock.ts";
 import type { RunArguments } from "../contract/arguments.ts";
-import type { Environment, StartRefusal } from "../contract/environment.ts";
+import { type Environment, refuse, type StartRefusal } from "../contract/environment.ts";
 import type { RuntimeManifest } from "../manifest.ts";
 import { parseSecret, type Secret } from "../secret.ts";
 import { parseRoostUrl } from "../wire.ts";
@@ -45,8 +45,8 @@ export async function registerWhereNeeded(
   }
   if (!approval && manifest.spawnAllow.length === 0) return ok(undefined);
   const url = parseRoostUrl(environment.MURMUR_ROOST_URL);
-  if (!url.ok) return fault(notRegistered(run, url.fault));
-  if (signal?.aborted) return fault(notRegistered(run, "the start was given up"));
+  if (!url.ok) return notRegistered(run, url.fault);
+  if (signal?.aborted) return notRegistered(run, "the start was given up");
   const client = createRoostClient(url.value, clock);
   const answer = await lastAnswer(clock, signal, (cut) =>
     client.register({ session_id: id, name: run.name, version: run.version }, approval, cut),
@@ -54,10 +54,10 @@ export async function registerWhereNeeded(
   if (answer.kind === "granted") {
     if (!signal?.aborted) return ok({ client, credential: answer.value });
     await client.deregister("failed", answer.value);
-    return fault(notRegistered(run, "the start was given up"));
+    return notRegistered(run, "the start was given up");
   }
   const why = answer.kind === "refused" ? answer.error : answer.reason;
-  return fault(notRegistered(run, `mur-roost at ${url.value}: ${why}`));
+  return notRegistered(run, `mur-roost at ${url.value}: ${why}`);
 }
 
 /** How long the daemon's answer is waited for once the start was given up. */
@@ -86,8 +86,8 @@ async function lastAnswer<T>(
   }
 }
 
-function notRegistered(run: RunArguments, why: string): StartRefusal {
-  return { code: "E-RUN-019", message: `${run.name}@${run.version} could not register: ${printable(why)}` };
+function notRegistered(run: RunArguments, why: string): Result<never, StartRefusal> {
+  return refuse("E-RUN-019", `${run.name}@${run.version} could not register: ${printable(why)}`);
 }
 
 /** The longest input that counts as an approval, in bytes. */
@@ -113,10 +113,10 @@ async function readGrant(
 }
 
 function noGrant(why: string): Result<never, StartRefusal> {
-  return fault({
-    code: "E-RUN-019",
-    message: `--spawn-grant-stdin: no spawn approval on standard input: ${why}; leave the flag out to start this capsule on its own`,
-  });
+  return refuse(
+    "E-RUN-019",
+    `--spawn-grant-stdin: no spawn approval on standard input: ${why}; leave the flag out to start this capsule on its own`,
+  );
 }
 
 async function readAll(input: ReadableStream<Uint8Array>): Promise<string | undefined> {
