@@ -96,7 +96,10 @@ export function canDelegate(session: Session): session is DelegatingSession {
  */
 export async function openSession(options: SessionOptions = {}): Promise<Result<Session, StartRefusal>> {
   const noCalls = libraryFault();
-  if (noCalls !== undefined) return fault({ message: withoutCalls(noCalls) });
+  if (noCalls !== undefined) {
+    const message = `this process may not call the C library (${noCalls}), which its children and its lifeline need; start it where a program may run memory that it has written`;
+    return fault({ message });
+  }
   keepExitStatuses();
   const environment = options.environment ?? process.env;
   const clock = options.clock ?? systemClock;
@@ -107,7 +110,6 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
 
   const started = readStart(environment);
   if (!started.ok) return started;
-  const { formationId, spawner, lifeline } = started.value;
   const home = openHome(environment.HOME);
   if (!home.ok) return fault({ message: home.fault });
   home.value.close();
@@ -137,15 +139,13 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
     directories: directories.value,
     registration,
     delegateTask: delegateTaskOf(manifest),
-    childSessions: createChildSessions(id, spawner?.sessionId),
-    spawner,
-    lifeline,
+    childSessions: createChildSessions(id, started.value.spawner?.sessionId),
+    ...started.value,
     hurry: new AbortController(),
-    formationId,
     environment,
     output,
     clock,
-    diagnose: createDiagnostics(output, directories.value.records, lifeline),
+    diagnose: createDiagnostics(output, directories.value.records, started.value.lifeline),
     [Symbol.asyncDispose]: () => closeSession(session, "failed"),
   };
   return ok(session);
@@ -166,10 +166,6 @@ function readStart(environment: Environment): Result<Start, StartRefusal> {
   if (!lifeline.ok) return lifeline;
   lifeline.value?.exitAfter(TEARDOWN_MS);
   return ok({ formationId: formationId.value, spawner: spawner.value, lifeline: lifeline.value });
-}
-
-function withoutCalls(why: string): string {
-  return `this process may not call the C library (${why}), which its children and its lifeline need; start it where a program may run memory that it has written`;
 }
 
 /**
