@@ -53,18 +53,7 @@ async function phases(
   const idleBefore = await idleBytes(passing, settleMs);
   await passingLoad(passing, options.warmMs * 2);
 
-  const floor = await host.server("floor", [floorExecutable]);
-  const servers = {
-    floor,
-    fresh: await host.daemon("fresh"),
-    held: await host.daemon("held"),
-    finished: await host.daemon("finished"),
-    various: await host.daemon("various"),
-  };
-  const { fresh, held, finished, various } = servers;
-  // Each gets the same time: a runtime recompiles its code during the first tens of thousands of requests.
-  for (const server of [fresh, held, finished, various]) await passingLoad(server, options.warmMs * 2);
-
+  const servers = await warmServers(host, floorExecutable, options);
   const curves = await measureCurves(servers, {
     ...options,
     onPoint: (point) => say(`reservations held and sessions finished, point ${point} of 6`),
@@ -75,33 +64,58 @@ async function phases(
     ...options,
     onRound: (round) => say(`${subjects.length} rows side by side, round ${round} of ${options.rounds}`),
   });
-
-  const events: Row[] = [];
-  for (const one of eventCases(options.coldMiB)) {
-    say(one.what);
-    const repeats = one.id === "replaced" ? options.repeats : Math.min(3, options.repeats);
-    events.push(...(await measureEvent(host, various, one, repeats)));
-  }
+  const events = await eventRows(host, servers.various, options, say);
   say("reading manifests");
   const manifests = await measureManifests(options);
   say("a host full of records");
   const fullHost = await measureFullHost(host, options);
 
-  const idleAfter = await idleBytes(passing, settleMs);
-  const idle: Row = {
-    id: "memory-idle",
-    what: "idle memory after a load that leaves no sessions",
-    target: "within 10 %",
-    unit: "MB",
-    median: idleAfter / 1e6,
-    met: idleAfter <= idleBefore * 1.1,
-    note: `${(idleBefore / 1e6).toFixed(1)} MB before it`,
-  };
+  const idle = idleRow(idleBefore, await idleBytes(passing, settleMs));
   say("memory of finished sessions");
   const memory = await memoryRows(host, servers, options, settleMs);
   return {
     rows: [...throughputRows(measured), ...events, ...manifests, ...fullHost, idle, ...memory, ...starts],
     curves,
+  };
+}
+
+async function warmServers(host: Host, floorExecutable: string, { warmMs }: Options) {
+  const floor = await host.server("floor", [floorExecutable]);
+  const daemons = {
+    fresh: await host.daemon("fresh"),
+    held: await host.daemon("held"),
+    finished: await host.daemon("finished"),
+    various: await host.daemon("various"),
+  };
+  // Each gets the same time: a runtime recompiles its code during the first tens of thousands of requests.
+  for (const daemon of Object.values(daemons)) await passingLoad(daemon, warmMs * 2);
+  return { floor, ...daemons };
+}
+
+async function eventRows(
+  host: Host,
+  server: Server,
+  options: Options,
+  say: (line: string) => void,
+): Promise<Row[]> {
+  const rows: Row[] = [];
+  for (const one of eventCases(options.coldMiB)) {
+    say(one.what);
+    const repeats = one.id === "replaced" ? options.repeats : Math.min(3, options.repeats);
+    rows.push(...(await measureEvent(host, server, one, repeats)));
+  }
+  return rows;
+}
+
+function idleRow(before: number, after: number): Row {
+  return {
+    id: "memory-idle",
+    what: "idle memory after a load that leaves no sessions",
+    target: "within 10 %",
+    unit: "MB",
+    median: after / 1e6,
+    met: after <= before * 1.1,
+    note: `${(before / 1e6).toFixed(1)} MB before it`,
   };
 }
 
