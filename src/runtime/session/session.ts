@@ -114,7 +114,10 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
 
 async function open(options: SessionOptions, received: AbortSignal): Promise<Result<Session, StartRefusal>> {
   const noCalls = libraryFault();
-  if (noCalls !== undefined) return fault({ message: withoutCalls(noCalls) });
+  if (noCalls !== undefined) {
+    const message = `this process may not call the C library (${noCalls}), which its children and its lifeline need; start it where a program may run memory that it has written`;
+    return fault({ message });
+  }
   keepExitStatuses();
   const environment = options.environment ?? process.env;
   const clock = options.clock ?? systemClock;
@@ -125,7 +128,6 @@ async function open(options: SessionOptions, received: AbortSignal): Promise<Res
 
   const started = readStart(environment);
   if (!started.ok) return started;
-  const { formationId, spawner, lifeline } = started.value;
   const home = openHome(environment.HOME);
   if (!home.ok) return fault({ message: home.fault });
   home.value.close();
@@ -156,15 +158,13 @@ async function open(options: SessionOptions, received: AbortSignal): Promise<Res
     directories: directories.value,
     registration,
     delegateTask: delegateTaskOf(manifest),
-    childSessions: createChildSessions(id, spawner?.sessionId),
-    spawner,
-    lifeline,
+    childSessions: createChildSessions(id, started.value.spawner?.sessionId),
+    ...started.value,
     hurry: new AbortController(),
-    formationId,
     environment,
     output,
     clock,
-    diagnose: createDiagnostics(output, directories.value.records, lifeline),
+    diagnose: createDiagnostics(output, directories.value.records, started.value.lifeline),
     [Symbol.asyncDispose]: () => closeSession(session, "failed"),
   };
   return ok(session);
@@ -185,10 +185,6 @@ function readStart(environment: Environment): Result<Start, StartRefusal> {
   if (!lifeline.ok) return lifeline;
   lifeline.value?.exitAfter(TEARDOWN_MS);
   return ok({ formationId: formationId.value, spawner: spawner.value, lifeline: lifeline.value });
-}
-
-function withoutCalls(why: string): string {
-  return `this process may not call the C library (${why}), which its children and its lifeline need; start it where a program may run memory that it has written`;
 }
 
 /**
