@@ -7,13 +7,13 @@ import { createHost, type Host } from "./host.ts";
 import { interleave } from "./interleave.ts";
 import { throughputRows } from "./judge.ts";
 import { measureManifests } from "./manifests.ts";
-import { idleBytes, memoryOfSessions, passingLoad } from "./memory.ts";
+import { idleBytes, idleRow, memoryRows, passingLoad } from "./memory.ts";
 import type { Options } from "./options.ts";
 import type { Row } from "./row.ts";
 import { endSurvivors } from "./running.ts";
 import type { Server } from "./server.ts";
 import { measureFullHost, measureStarts } from "./start-rows.ts";
-import { floorSubject, GRANTED, grantedSubject, throughputSubjects } from "./throughput.ts";
+import { throughputSubjects } from "./throughput.ts";
 
 export interface Results {
   readonly rows: readonly Row[];
@@ -53,18 +53,7 @@ async function phases(
   const idleBefore = await idleBytes(passing, settleMs);
   await passingLoad(passing, options.warmMs * 2);
 
-  const floor = await host.server("floor", [floorExecutable]);
-  const servers = {
-    floor,
-    fresh: await host.daemon("fresh"),
-    held: await host.daemon("held"),
-    finished: await host.daemon("finished"),
-    various: await host.daemon("various"),
-  };
-  const { fresh, held, finished, various } = servers;
-  // Each gets the same time: a runtime recompiles its code during the first tens of thousands of requests.
-  for (const server of [fresh, held, finished, various]) await passingLoad(server, options.warmMs * 2);
-
+  const servers = await warmServers(host, floorExecutable, options);
   const curves = await measureCurves(servers, {
     ...options,
     onPoint: (point) => say(`reservations held and sessions finished, point ${point} of 6`),
@@ -75,28 +64,13 @@ async function phases(
     ...options,
     onRound: (round) => say(`${subjects.length} rows side by side, round ${round} of ${options.rounds}`),
   });
-
-  const events: Row[] = [];
-  for (const one of eventCases(options.coldMiB)) {
-    say(one.what);
-    const repeats = one.id === "replaced" ? options.repeats : Math.min(3, options.repeats);
-    events.push(...(await measureEvent(host, various, one, repeats)));
-  }
+  const events = await eventRows(host, servers.various, options, say);
   say("reading manifests");
   const manifests = await measureManifests(options);
   say("a host full of records");
   const fullHost = await measureFullHost(host, options);
 
-  const idleAfter = await idleBytes(passing, settleMs);
-  const idle: Row = {
-    id: "memory-idle",
-    what: "idle memory after a load that leaves no sessions",
-    target: "within 10 %",
-    unit: "MB",
-    median: idleAfter / 1e6,
-    met: idleAfter <= idleBefore * 1.1,
-    note: `${(idleBefore / 1e6).toFixed(1)} MB before it`,
-  };
+  const idle = idleRow(idleBefore, await idleBytes(passing, settleMs));
   say("memory of finished sessions");
   const memory = await memoryRows(host, servers, options, settleMs);
   return {
@@ -105,29 +79,30 @@ async function phases(
   };
 }
 
-async function memoryRows(
+async function warmServers(host: Host, floorExecutable: string, { warmMs }: Options) {
+  const floor = await host.server("floor", [floorExecutable]);
+  const daemons = {
+    fresh: await host.daemon("fresh"),
+    held: await host.daemon("held"),
+    finished: await host.daemon("finished"),
+    various: await host.daemon("various"),
+  };
+  // Each gets the same time: a runtime recompiles its code during the first tens of thousands of requests.
+  for (const daemon of Object.values(daemons)) await passingLoad(daemon, warmMs * 2);
+  return { floor, ...daemons };
+}
+
+async function eventRows(
   host: Host,
-  { floor, fresh }: { readonly floor: Server; readonly fresh: Server },
+  server: Server,
   options: Options,
-  settleMs: number,
+  say: (line: string) => void,
 ): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const count of [options.finished, options.finishedLong].filter((some) => some > 0)) {
-    const server = await host.daemon(`memory-${count}`);
-    await passingLoad(server, options.warmMs);
-    rows.push(await memoryOfSessions(server, count, settleMs));
-    if (count !== options.finishedLong) continue;
-    const long = grantedSubject(server, {
-      id: "spawn-finished-long",
-      what: `\`/spawn\` after ${count.toLocaleString("en-US")} sessions have come and gone`,
-      target: "within 10 %",
-    });
-    const beside = grantedSubject(fresh, { id: GRANTED, what: "", target: "" });
-    const measured = await interleave([await floorSubject(floor, fresh), beside, long], {
-      ...options,
-      onRound: () => {},
-    });
-    rows.push(...throughputRows(measured).filter(({ id }) => id === long.id));
+  for (const one of eventCases(options.coldMiB)) {
+    say(one.what);
+    const repeats = one.id === "replaced" ? options.repeats : Math.min(3, options.repeats);
+    rows.push(...(await measureEvent(host, server, one, repeats)));
   }
   return rows;
 }

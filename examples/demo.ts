@@ -7,11 +7,9 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startDaemonProcess } from "../test/kit/daemon-process.ts";
-import { playDelegation } from "./demo-delegation.ts";
-import { playOutcomes } from "./demo-outcomes.ts";
 import { packCapsule, publishArchive } from "../test/kit/publish.ts";
+import { playDelegation, playOutcomes, VERSION } from "./acts.ts";
 
-const VERSION = "1.0.0";
 const say = (text = "") => process.stdout.write(`${text}\n`);
 
 const directory = mkdtempSync(join(tmpdir(), "mur-roost-demo-"));
@@ -43,9 +41,18 @@ async function playFormation(home: string): Promise<void> {
     home,
     onLine: (line) => line.startsWith("mur-roost:") && say(`  ${line.replaceAll(home, "~")}`),
   });
-  const ask = (path: string, body?: unknown, headers: Record<string, string> = {}) =>
-    exchange(daemon.url, path, body, headers);
+  await playExchanges((path, body, headers = {}) => exchange(daemon.url, path, body, headers));
+  await daemon.stop();
+  say("The daemon has stopped; its keys were in memory only, so every token above is void.");
+}
 
+type Ask = (
+  path: string,
+  body?: unknown,
+  headers?: Record<string, string>,
+) => Promise<Record<string, string>>;
+
+async function playExchanges(ask: Ask): Promise<void> {
   say("\n1. The operator starts the orchestrator: it registers, and takes a credential.\n");
   const root = await ask("/register", {
     session_id: "ses_orchestrator",
@@ -58,7 +65,6 @@ async function playFormation(home: string): Promise<void> {
     "2. It asks for a researcher. Its manifest lists that capsule, and the researcher holds no more than it does.\n",
   );
   const granted = await ask("/spawn", { name: "local/researcher", version: VERSION }, rootCredential);
-
   const approval = { "x-murmur-spawn-approval": granted.approval ?? "" };
 
   say("3. The researcher's own process registers under the approval that its parent passed on.\n");
@@ -88,9 +94,6 @@ async function playFormation(home: string): Promise<void> {
   await ask("/deregister", { outcome: "complete" }, childCredential);
   await ask("/deregister", { outcome: "complete" }, rootCredential);
   await ask("/status/ses_orchestrator");
-
-  await daemon.stop();
-  say("The daemon has stopped; its keys were in memory only, so every token above is void.");
 }
 
 /** One exchange, shown as sent and received, with tokens shortened. */

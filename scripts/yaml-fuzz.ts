@@ -8,8 +8,7 @@ import { writeAnswers } from "./yaml-fuzz/answers.ts";
 import { compareAll, type Findings, OtherReader } from "./yaml-fuzz/compare.ts";
 import * as documents from "./yaml-fuzz/documents.ts";
 import { LARGE_MANIFESTS } from "./yaml-fuzz/large.ts";
-import { libraryAnswer } from "./yaml-fuzz/library.ts";
-import { hasLibyaml, PythonReader } from "./yaml-fuzz/python.ts";
+import { hasLibyaml, libraryAnswer, PythonReader } from "./yaml-fuzz/readers.ts";
 
 const USAGE = `usage: npm run fuzz:yaml -- [--documents N] [--exhaustive LENGTH] [--changes N] [--seed S] [--write-answers FILE]
   --documents N         documents by grammar and mutation (default 5000000)

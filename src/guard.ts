@@ -1,6 +1,8 @@
 /**
- * Whom a loopback server answers: nobody that a web page may have sent, which every door of the runtime library asks too,
- * and no connection that keeps sending without waiting for its answers.
+ * Who may talk to a loopback server: the daemon, and every door that the runtime library opens.
+ *
+ * A web page can post to a loopback port without permission, and read the answer by DNS rebinding. It cannot hide its
+ * Origin or its Host, so both are checked before the rest of a request.
  */
 
 /** A colon without a port means HTTP's default port. */
@@ -8,11 +10,7 @@ const LOOPBACK_HOST = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::([0-9]{0,5}))?$/i;
 const MAX_PORT = 65535;
 
 /**
- * Why a caller is refused that a web page may have sent, as the end of the sentence "this daemon answers only …".
- * `undefined` if it may go on.
- *
- * A web page can post to a loopback port without permission, and read the answer by DNS rebinding. It cannot hide its
- * Origin or its Host, so both are checked before the rest of a request.
+ * Why the caller is refused, as the end of the sentence "this daemon answers only …". `undefined` if it may go on.
  */
 export function whyForeign(headers: Headers): string | undefined {
   const host = LOOPBACK_HOST.exec(headers.get("host") ?? "");
@@ -23,53 +21,4 @@ export function whyForeign(headers: Headers): string | undefined {
   const site = headers.get("sec-fetch-site");
   if (site !== null && site !== "none") return "requests without a Sec-Fetch-Site header of another site";
   return undefined;
-}
-
-/** Finding a request's connection costs a microsecond, so only one request in this many is checked. */
-const REQUESTS_A_LOOK = 8;
-/** After one connection sent ahead, the next requests are all checked: there may be more such connections. */
-const REQUESTS_ON_GUARD = 1000;
-
-/**
- * Limits how many requests a connection may send without waiting for answers.
- *
- * The runtime answers everything that a connection has sent before it turns to the next one, so two hundred connections
- * that do not wait would block everyone else for seconds. Clients of this API wait for each answer. A connection that
- * does not is closed after a few requests.
- */
-export class Pipelining {
-  #requests = 0;
-  #onGuard = 0;
-  #port: number | undefined;
-  #isTurnEnding = false;
-
-  /**
-   * A client that waits for answers sends at most one request per turn of the event loop. So if two checks in a row find
-   * the same connection within one turn, it has sent ahead: between two and sixteen requests.
-   *
-   * @param portOf gives the caller's port, which identifies its connection
-   * @returns whether the answer to this request must end its connection
-   */
-  isLast(portOf: () => number | undefined): boolean {
-    if (this.#onGuard > 0) this.#onGuard--;
-    else if (++this.#requests % REQUESTS_A_LOOK !== 0) return false;
-    const port = portOf();
-    if (port === undefined) return false;
-    if (port === this.#port) {
-      this.#onGuard = REQUESTS_ON_GUARD;
-      return true;
-    }
-    this.#port = port;
-    this.#forgetAfterTurn();
-    return false;
-  }
-
-  #forgetAfterTurn(): void {
-    if (this.#isTurnEnding) return;
-    this.#isTurnEnding = true;
-    setImmediate(() => {
-      this.#isTurnEnding = false;
-      this.#port = undefined;
-    });
-  }
 }

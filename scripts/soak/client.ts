@@ -2,9 +2,20 @@
 
 import { connect } from "node:net";
 import { Latencies } from "../../bench/latencies.ts";
-import type { Model, ModelSession } from "./model.ts";
+import { MAX_DEPTH, publish, VERSION } from "./daemon.ts";
+import { Model, type ModelSession } from "./model.ts";
 
-export interface Tally {
+export interface SoakContext {
+  readonly port: number;
+  readonly model: Model;
+  readonly tally: Tally;
+  /** How many more sessions may be killed: each holds its slot until the daemon ends. */
+  killable: number;
+  /** Replaces the bytes of the artifact `local/volatile`. */
+  readonly republish: () => Promise<void>;
+}
+
+interface Tally {
   requests: number;
   refusals: number;
   faults: number;
@@ -15,27 +26,23 @@ export interface Tally {
   readonly latencies: Latencies;
 }
 
-export function newTally(): Tally {
+export function soakContext(home: string, port: number, killable: number): SoakContext {
+  let edition = 0;
   return {
-    requests: 0,
-    refusals: 0,
-    faults: 0,
-    killed: 0,
-    formations: 0,
-    unexpected: [],
-    latencies: new Latencies(),
+    port,
+    model: new Model(),
+    tally: {
+      requests: 0,
+      refusals: 0,
+      faults: 0,
+      killed: 0,
+      formations: 0,
+      unexpected: [],
+      latencies: new Latencies(),
+    },
+    killable,
+    republish: () => publish(home, "volatile", "  env: {allow: []}\n", { edition: String(edition++) }),
   };
-}
-
-export interface SoakContext {
-  readonly port: number;
-  readonly model: Model;
-  readonly tally: Tally;
-  readonly random: () => number;
-  /** How many more sessions may be killed: each holds its slot until the daemon ends. */
-  killable: number;
-  /** Replaces the bytes of the artifact `local/volatile`. */
-  readonly republish: () => void;
 }
 
 /** A request without an answer after this long counts as lost. */
@@ -65,44 +72,37 @@ export function expectStatus(context: SoakContext, what: string, answer: Answer,
   }
 }
 
-const VERSION = "1.0.0";
 let serial = 0;
 
 /** Plays one formation to its end. */
-export async function playFormation(context: SoakContext, maxDepth: number): Promise<void> {
-  const { model, tally, random } = context;
+export async function playFormation(context: SoakContext): Promise<void> {
+  const { model, tally } = context;
   tally.formations++;
   const id = `ses_${++serial}`;
   const answer = await ask(context, "/register", { session_id: id, name: "local/parent", version: VERSION });
   expectStatus(context, "root", answer, 200);
   if (answer.status !== 200) return;
-  const root = model.register(id, String(answer.body.credential), maxDepth);
+  const root = model.register(id, String(answer.body.credential), MAX_DEPTH);
   await delegate(context, root);
-  if (random() < 0.3) await injectFault(context);
+  if (Math.random() < 0.3) await injectFault(context);
   await end(context, root);
 }
 
 async function delegate(context: SoakContext, parent: ModelSession): Promise<void> {
-  const { model, random } = context;
+  const { model } = context;
   const children: ModelSession[] = [];
-  for (let wanted = Math.floor(random() * 5); wanted > 0; wanted--) {
-    const name = pick(random, [
-      "local/parent",
-      "local/child",
-      "local/child",
-      "local/volatile",
-      "local/greedy",
-    ]);
+  for (let wanted = Math.floor(Math.random() * 5); wanted > 0; wanted--) {
+    const name = pick(["local/parent", "local/child", "local/child", "local/volatile", "local/greedy"]);
     const headers = { "x-murmur-spawn-credential": parent.credential };
     const granted = await ask(context, "/spawn", { name, version: VERSION }, headers);
     expectStatus(context, `spawn ${name}`, granted, 200, 403, ...midway(name, granted));
     if (granted.status !== 200) continue;
     const reservation = model.reserve(parent);
     // Abandon the approval: its slot is free after a minute, or when its parent ends.
-    if (random() < 0.1) continue;
-    if (isReplaced(name) && random() < 0.5) {
+    if (Math.random() < 0.1) continue;
+    if (isReplaced(name) && Math.random() < 0.5) {
       context.tally.faults++;
-      context.republish();
+      void context.republish();
     }
     const approval = { "x-murmur-spawn-approval": String(granted.body.approval) };
     const id = `ses_${++serial}`;
@@ -119,7 +119,7 @@ async function delegate(context: SoakContext, parent: ModelSession): Promise<voi
     reservation.redeemed = true;
     const child = model.register(id, String(redeemed.body.credential), parent.depth - 1, parent);
     children.push(child);
-    if (random() < 0.1) {
+    if (Math.random() < 0.1) {
       const twin = await ask(
         context,
         "/register",
@@ -143,13 +143,13 @@ function midway(name: string, { status, body }: Answer): number[] {
 
 /** Retires a session, or kills it without telling the daemon. */
 async function end(context: SoakContext, session: ModelSession): Promise<void> {
-  const { random, tally } = context;
-  if (context.killable > 0 && random() < 0.01) {
+  const { tally } = context;
+  if (context.killable > 0 && Math.random() < 0.01) {
     context.killable--;
     tally.killed++;
     return;
   }
-  const outcome = random() < 0.8 ? "complete" : "failed";
+  const outcome = Math.random() < 0.8 ? "complete" : "failed";
   const headers = { "x-murmur-spawn-credential": session.credential };
   const answer = await ask(context, "/deregister", { outcome }, headers);
   expectStatus(context, "deregister", answer, 200);
@@ -170,16 +170,14 @@ const BROKEN = [
 ];
 
 async function injectFault(context: SoakContext): Promise<void> {
-  const { random, tally, port } = context;
+  const { tally, port } = context;
   tally.faults++;
-  switch (Math.floor(random() * 3)) {
+  switch (Math.floor(Math.random() * 3)) {
     case 0:
       // A connection that breaks off at any point.
       await new Promise<void>((resolve) => {
         const socket = connect(port, "127.0.0.1", () => {
-          socket.write(pick(random, BROKEN), () =>
-            random() < 0.5 ? socket.resetAndDestroy() : socket.end(),
-          );
+          socket.write(pick(BROKEN), () => (Math.random() < 0.5 ? socket.resetAndDestroy() : socket.end()));
         });
         socket.on("data", () => {});
         socket.on("error", () => resolve());
@@ -200,6 +198,6 @@ async function injectFault(context: SoakContext): Promise<void> {
   }
 }
 
-function pick<T>(random: () => number, from: readonly [T, ...T[]] | readonly T[]): T {
-  return from[Math.floor(random() * from.length)] as T;
+function pick<T>(from: readonly [T, ...T[]] | readonly T[]): T {
+  return from[Math.floor(Math.random() * from.length)] as T;
 }

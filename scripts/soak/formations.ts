@@ -1,18 +1,15 @@
 /** 32 clients play formations, kill some sessions and inject faults. Then the daemon's counts must equal a model's. */
 
 import type { Outcome } from "./outcome.ts";
-import { newTally, playFormation, type SoakContext } from "./client.ts";
+import { playFormation, soakContext } from "./client.ts";
 import {
   compare,
   daemonArguments,
-  MAX_DEPTH,
-  publish,
   publishFormation,
   residentMegabytes,
   startDaemon,
   waitForReservations,
 } from "./daemon.ts";
-import { Model } from "./model.ts";
 
 const CLIENTS = 32;
 const KILLABLE = 100;
@@ -21,18 +18,10 @@ export async function soakFormations(home: string, minutes: number): Promise<Out
   await publishFormation(home);
   const daemon = await startDaemon(home, daemonArguments(600, "parent"));
   const first = residentMegabytes(daemon.pid);
-  let edition = 0;
-  const context: SoakContext = {
-    port: daemon.port,
-    model: new Model(),
-    tally: newTally(),
-    random: Math.random,
-    killable: KILLABLE,
-    republish: () => void publish(home, "volatile", "  env: {allow: []}\n", { edition: String(edition++) }),
-  };
+  const context = soakContext(home, daemon.port, KILLABLE);
   const end = performance.now() + minutes * 60_000;
   const client = async () => {
-    while (performance.now() < end) await playFormation(context, MAX_DEPTH);
+    while (performance.now() < end) await playFormation(context);
   };
   await Promise.all(Array.from({ length: CLIENTS }, client));
   const { model, tally } = context;

@@ -3,8 +3,6 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startDaemonProcess } from "../../test/kit/daemon-process.ts";
-import { packCapsule, publishArchive } from "../../test/kit/publish.ts";
 import {
   canDelegate,
   type DelegatingSession,
@@ -12,9 +10,7 @@ import {
   parseArtifactName,
   parseArtifactVersion,
 } from "../../src/runtime/index.ts";
-import { ROOT } from "../compile.ts";
-
-const VERSION = "1.0.0";
+import { publish, startDaemon, VERSION } from "./daemon.ts";
 
 export interface SoakHost {
   readonly home: string;
@@ -36,26 +32,47 @@ export async function openSoakHost(program: string): Promise<SoakHost> {
   const home = mkdtempSync(join(tmpdir(), "mur-roost-soak-"));
   const workdir = join(home, "project");
   mkdirSync(workdir);
-  for (const [name, capabilities] of [
-    ["parent", "{spawn: {allow: [local/child]}}"],
-    ["child", "{env: {allow: []}}"],
-  ]) {
-    const manifest = `name: ${name}\nversion: ${VERSION}\ncapabilities: ${capabilities}\n`;
-    const archive = await packCapsule({ "murmur.yaml": manifest });
-    publishArchive(join(home, ".murmur", "artifacts"), `local/${name}`, VERSION, archive);
-  }
+  await publish(home, "parent", "  spawn: {allow: [local/child]}\n");
+  await publish(home, "child", "  env: {allow: []}\n");
   const roomy = ["--max-concurrent", "100000", "--max-live-capsules", "100000"];
-  const daemon = await startDaemonProcess({
-    command: [join(ROOT, "dist", "mur-roost")],
-    args: ["--port", "0", "--spawn-allow", "local/parent", ...roomy],
-    home,
-  });
+  const daemon = await startDaemon(home, ["--port", "0", "--spawn-allow", "local/parent", ...roomy]);
   const environment = {
     PATH: process.env.PATH ?? "",
     HOME: home,
     MURMUR_ROOST_URL: daemon.url,
     MURMUR_MUR_BINARY: program,
   };
+  const session = await openParent(workdir, environment);
+  const status = async (id: string) => {
+    const answer = await session.registration.client.status(id);
+    return answer.kind === "granted" ? answer.value : undefined;
+  };
+  const parent = ["--capsule", "local/parent", "--capsule-version", VERSION, "--workdir", workdir];
+  return {
+    home,
+    session,
+    startParent: () =>
+      Bun.spawn([program, "run", ...parent], { env: environment, stdio: ["ignore", "ignore", "ignore"] }),
+    processes: () => processesOf(program),
+    leftovers() {
+      const sessions = join(home, ".murmur", "sessions");
+      return existsSync(sessions) ? readdirSync(sessions).filter((id) => id !== session.id) : [];
+    },
+    live: async () => ((await status(session.id))?.live_capsules ?? Number.NaN) - 1,
+    statusOf: async (id) => (await status(id))?.status ?? "unknown",
+    async stop() {
+      for (const pid of processesOf(program)) process.kill(pid, "SIGKILL");
+      await daemon.kill("SIGKILL");
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}
+
+/** This process's own session of `local/parent`. */
+async function openParent(
+  workdir: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<DelegatingSession> {
   const name = parseArtifactName("local/parent");
   const version = parseArtifactVersion(VERSION);
   if (!name || !version) throw new Error("the parent has no name");
@@ -70,33 +87,7 @@ export async function openSoakHost(program: string): Promise<SoakHost> {
   const output = { stdout: async () => {}, stderr: async () => {} };
   const opened = await openSession({ run, environment, output });
   if (!opened.ok || !canDelegate(opened.value)) throw new Error(JSON.stringify(opened));
-  const session = opened.value;
-  const { client } = session.registration;
-  const status = async (id: string) => {
-    const answer = await client.status(id);
-    return answer.kind === "granted" ? answer.value : undefined;
-  };
-  return {
-    home,
-    session,
-    startParent: () =>
-      Bun.spawn([program, "run", "--capsule", name, "--capsule-version", version, "--workdir", workdir], {
-        env: environment,
-        stdio: ["ignore", "ignore", "ignore"],
-      }),
-    processes: () => processesOf(program),
-    leftovers() {
-      const sessions = join(home, ".murmur", "sessions");
-      return existsSync(sessions) ? readdirSync(sessions).filter((id) => id !== session.id) : [];
-    },
-    live: async () => ((await status(session.id))?.live_capsules ?? Number.NaN) - 1,
-    statusOf: async (id) => (await status(id))?.status ?? "unknown",
-    async stop() {
-      for (const pid of processesOf(program)) process.kill(pid, "SIGKILL");
-      await daemon.kill("SIGKILL");
-      rmSync(home, { recursive: true, force: true });
-    },
-  };
+  return opened.value;
 }
 
 /** A zombie has no command line. */

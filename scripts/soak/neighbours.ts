@@ -6,16 +6,16 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Latencies } from "../../bench/latencies.ts";
 import { seeded, worstCase } from "../../bench/worst-manifests.ts";
 import type { Outcome } from "./outcome.ts";
-import { ask, expectStatus, newTally, playFormation, type SoakContext } from "./client.ts";
+import { ask, expectStatus, playFormation, type SoakContext, soakContext } from "./client.ts";
 import {
   compare,
   daemonArguments,
   EXECUTABLE,
   highestMegabytes,
   MAX_DEPTH,
-  publish,
   publishFormation,
   publishManifest,
   residentMegabytes,
@@ -23,7 +23,6 @@ import {
   waitForReservations,
 } from "./daemon.ts";
 import { WORST_ARTIFACTS } from "./hostile/neighbour.ts";
-import { Model } from "./model.ts";
 
 const CLIENTS = 16;
 /** The neighbour's 2,248 connections, those of the clients, what the runtime needs, and a few more. */
@@ -70,15 +69,7 @@ async function playBeside(
   minutes: number,
   endNeighbour: () => Promise<void>,
 ): Promise<Outcome> {
-  let edition = 0;
-  const context: SoakContext = {
-    port: daemon.port,
-    model: new Model(),
-    tally: newTally(),
-    random: Math.random,
-    killable: 0,
-    republish: () => void publish(home, "volatile", "  env: {allow: []}\n", { edition: String(edition++) }),
-  };
+  const context = soakContext(home, daemon.port, 0);
   const { model, tally } = context;
   const end = performance.now() + minutes * 60_000;
   const untilEnd = async (play: () => Promise<void>) => {
@@ -87,7 +78,7 @@ async function playBeside(
     }
   };
   await Promise.all([
-    ...Array.from({ length: CLIENTS }, () => untilEnd(() => playFormation(context, MAX_DEPTH))),
+    ...Array.from({ length: CLIENTS }, () => untilEnd(() => playFormation(context))),
     untilEnd(() => spawnWorst(home, context, random)),
   ]);
   const highest = highestMegabytes(daemon.pid);
@@ -137,7 +128,7 @@ async function spawnWorst(home: string, context: SoakContext, random: () => numb
   await publishWorstPair(home, random);
   const id = `ses_worst_${model.sessions.length}`;
   // Only the waits of others are measured, not this client's own.
-  const quiet = { ...context, tally: { ...tally, latencies: newTally().latencies } };
+  const quiet = { ...context, tally: { ...tally, latencies: new Latencies() } };
   const body = { session_id: id, name: "local/worst-parent", version: VERSION };
   const registered = await ask(quiet, "/register", body);
   expectStatus(context, "worst parent", registered, 200);

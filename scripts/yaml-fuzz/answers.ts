@@ -1,8 +1,7 @@
 /** Writes a file of documents with libyaml's answers, for machines without libyaml. */
 
 import { randomDocuments } from "./documents.ts";
-import { ourAnswer } from "./ours.ts";
-import type { Answer, PythonReader } from "./python.ts";
+import { type Answer, ourAnswer, type PythonReader } from "./readers.ts";
 
 /** How many documents of the file ours reads, and how many it refuses. */
 const READ = 3500;

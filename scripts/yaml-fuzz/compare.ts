@@ -1,7 +1,6 @@
 /** Compares our reading of many documents with libyaml's, and a sample of them with other readers. */
 
-import { ourAnswer } from "./ours.ts";
-import { type Answer, isRefusal, type PythonReader } from "./python.ts";
+import { type Answer, isRefusal, ourAnswer, type PythonReader } from "./readers.ts";
 
 /** A batch is sent when it has this many documents, or this many characters. */
 const BATCH = 1000;

@@ -3,7 +3,7 @@
 import { drain, hasBody } from "../json-body.ts";
 import type { DecisionLog } from "../log/decision-log.ts";
 import { hashed, type LogFields } from "../log/fields.ts";
-import { type Refusal, refusalMessage, refusalStatus } from "./refusals.ts";
+import { type Refusal, refusalMessage, refusalStage, refusalStatus } from "./refusals.ts";
 
 /**
  * Answers a refused request. If its body was not read to the end, the connection closes with the answer: the rest of the
@@ -14,42 +14,17 @@ export function answerRefusal(
   refusal: Refusal,
   log: DecisionLog,
 ): Response | Promise<Response> {
-  const stage = stageOf(refusal);
+  const stage = refusalStage(refusal);
   if (stage !== "decision") logRequest(request, refusal, log);
+  const answer = Response.json({ error: refusalMessage(refusal) }, { status: refusalStatus(refusal) });
   const isUnread = stage === "unread" && hasBody(request);
-  if (isUnread) return drain(request).then(() => lastAnswer(refusalAnswer(refusal)));
-  return refusalAnswer(refusal);
+  return isUnread ? drain(request).then(() => lastAnswer(answer)) : answer;
 }
 
 /** Marks an answer as the last one on its connection. */
 export function lastAnswer(answer: Response): Response {
   answer.headers.set("connection", "close");
   return answer;
-}
-
-function refusalAnswer(refusal: Refusal): Response {
-  return Response.json({ error: refusalMessage(refusal) }, { status: refusalStatus(refusal) });
-}
-
-/**
- * How far the request got. `decision`: it was judged, and the refusal is logged already. `body`: the body was read, and
- * is not valid. `unread`: the body was not read to its end.
- */
-function stageOf({ kind }: Refusal): "decision" | "body" | "unread" {
-  switch (kind) {
-    case "not-found":
-    case "foreign-caller":
-    case "body-too-large":
-    case "body-too-slow":
-    case "body-ended-early":
-    case "internal":
-      return "unread";
-    case "bad-body":
-    case "bad-outcome":
-      return "body";
-    default:
-      return "decision";
-  }
 }
 
 function logRequest(request: Request, refusal: Refusal, log: DecisionLog): void {

@@ -43,31 +43,41 @@ export type Refusal =
 
 export type RefusalStatus = 400 | 403 | 404 | 408 | 413 | 500;
 
-const STATUS: { readonly [Kind in Refusal["kind"]]: RefusalStatus } = {
-  "not-found": 404,
-  "session-not-found": 404,
-  "foreign-caller": 403,
-  "body-too-large": 413,
-  "body-too-slow": 408,
-  "body-ended-early": 400,
-  "bad-body": 400,
-  "bad-outcome": 400,
-  "caller-left": 400,
-  identity: 403,
-  "not-in-parent-allow": 403,
-  "not-in-spawn-allow": 403,
-  bound: 403,
-  envelope: 403,
-  unresolved: 500,
-  "approval-expired": 403,
-  "approval-redeemed": 403,
-  "approval-other-coordinates": 403,
-  "approval-other-bytes": 403,
-  internal: 500,
+/**
+ * How far a refused request got. `decision`: it was judged, and the refusal is logged already. `body`: the body was read,
+ * and is not valid. `unread`: the body was not read to its end.
+ */
+type Stage = "decision" | "body" | "unread";
+
+const STATUS_AND_STAGE: { readonly [Kind in Refusal["kind"]]: readonly [RefusalStatus, Stage] } = {
+  "not-found": [404, "unread"],
+  "session-not-found": [404, "decision"],
+  "foreign-caller": [403, "unread"],
+  "body-too-large": [413, "unread"],
+  "body-too-slow": [408, "unread"],
+  "body-ended-early": [400, "unread"],
+  "bad-body": [400, "body"],
+  "bad-outcome": [400, "body"],
+  "caller-left": [400, "decision"],
+  identity: [403, "decision"],
+  "not-in-parent-allow": [403, "decision"],
+  "not-in-spawn-allow": [403, "decision"],
+  bound: [403, "decision"],
+  envelope: [403, "decision"],
+  unresolved: [500, "decision"],
+  "approval-expired": [403, "decision"],
+  "approval-redeemed": [403, "decision"],
+  "approval-other-coordinates": [403, "decision"],
+  "approval-other-bytes": [403, "decision"],
+  internal: [500, "unread"],
 };
 
 export function refusalStatus(refusal: Refusal): RefusalStatus {
-  return STATUS[refusal.kind];
+  return STATUS_AND_STAGE[refusal.kind][0];
+}
+
+export function refusalStage(refusal: Refusal): Stage {
+  return STATUS_AND_STAGE[refusal.kind][1];
 }
 
 /** The `error` string, to the letter. */

@@ -4,17 +4,7 @@ import { type ConsolaInstance, createConsola, LogLevels } from "consola/core";
 import { formatFields, type LogFields, logLine } from "./fields.ts";
 import type { LineBuffer } from "./line-buffer.ts";
 
-export interface DecisionLog {
-  granted(fields: LogFields): void;
-  /** A refusal of a caller whose token verified. */
-  refused(fields: LogFields): void;
-  /** A refusal of any other caller. Anyone can cause these lines, so their number per second is limited. */
-  refusedUnverified(fields: LogFields): void;
-  /** A fault of the daemon itself. */
-  failed(fields: LogFields): void;
-  /** Logs how many lines were held back and not yet reported. */
-  close(): void;
-}
+export type DecisionLog = ReturnType<typeof createDecisionLog>;
 
 /** Lines per second for callers whose token did not verify, or who sent none. */
 const UNVERIFIED_LINES_A_SECOND = 100;
@@ -25,29 +15,33 @@ function levelFrom(environment: NodeJS.ProcessEnv): number {
   return /^-?[0-9]+$/.test(text) ? Number(text) : LogLevels.info;
 }
 
-export function createDecisionLog(environment: NodeJS.ProcessEnv, lines: LineBuffer): DecisionLog {
+export function createDecisionLog(environment: NodeJS.ProcessEnv, lines: LineBuffer) {
   const consola: ConsolaInstance = createConsola({
     level: levelFrom(environment),
     // consola folds repeated lines, but each decision needs its own line.
     throttle: 0,
     reporters: [{ log: ({ date, type, args }) => lines.add(logLine(type, String(args[0]), date)) }],
   });
-  const refused = (fields: LogFields) => {
+  const refused = (fields: LogFields): void => {
     if (consola.level >= LogLevels.warn) consola.warn(formatFields(fields));
   };
   const unverified = new RateLimit(UNVERIFIED_LINES_A_SECOND, (count) =>
     refused({ event: "refusals-not-shown", count }),
   );
   return {
-    granted(fields) {
+    granted(fields: LogFields): void {
       if (consola.level >= LogLevels.info) consola.info(formatFields(fields));
     },
+    /** A refusal of a caller whose token verified. */
     refused,
-    refusedUnverified(fields) {
+    /** A refusal of any other caller. Anyone can cause these lines, so their number per second is limited. */
+    refusedUnverified(fields: LogFields): void {
       if (unverified.admits()) refused(fields);
     },
-    failed: (fields) => consola.error(formatFields(fields)),
-    close: () => unverified.close(),
+    /** A fault of the daemon itself. */
+    failed: (fields: LogFields): void => consola.error(formatFields(fields)),
+    /** Logs how many lines were held back and not yet reported. */
+    close: (): void => unverified.close(),
   };
 }
 

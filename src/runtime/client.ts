@@ -54,13 +54,12 @@ export interface RoostClient {
 export function createRoostClient(url: RoostUrl, clock: Clock = systemClock): RoostClient {
   const ask = async <S extends TSchema>(
     schema: S,
-    method: "GET" | "POST",
     path: string,
     more: { body?: object; headers?: Record<string, Secret>; signal?: AbortSignal | undefined } = {},
   ): Promise<RoostAnswer<Static<S>>> => {
     const reply = await exchange(
       {
-        method,
+        method: more.body ? "POST" : "GET",
         url: new URL(`${url}${path}`),
         ...(more.headers && { headers: more.headers }),
         ...(more.body && { body: JSON.stringify(more.body) }),
@@ -74,22 +73,25 @@ export function createRoostClient(url: RoostUrl, clock: Clock = systemClock): Ro
 
   return {
     url,
-    health: (signal) => ask(HealthAnswer, "GET", "/health", { signal }),
+    health: (signal) => ask(HealthAnswer, "/health", { signal }),
     async register(session, approval, signal) {
       const headers: Record<string, Secret> = approval ? { [APPROVAL_HEADER]: approval } : {};
-      const answer = await ask(RegisterAnswer, "POST", "/register", { body: session, headers, signal });
+      const answer = await ask(RegisterAnswer, "/register", { body: session, headers, signal });
       return withToken(answer, "credential", (_, credential) => credential);
     },
     async spawn(asked, credential, signal) {
       const headers = { [CREDENTIAL_HEADER]: credential };
-      const answer = await ask(SpawnAnswer, "POST", "/spawn", { body: asked, headers, signal });
-      if (answer.kind === "granted" && !sameCoordinates(answer.value, asked)) {
-        return { kind: "unreachable", reason: "mur-roost approved another capsule than the one asked for" };
+      const answer = await ask(SpawnAnswer, "/spawn", { body: asked, headers, signal });
+      if (answer.kind === "granted") {
+        const { name, version } = answer.value;
+        if (name !== asked.name || version !== asked.version) {
+          return { kind: "unreachable", reason: "mur-roost approved another capsule than the one asked for" };
+        }
       }
       return withToken(answer, "approval", (value, approval) => ({ ...value, approval }));
     },
     deregister: (outcome, credential, signal) =>
-      ask(DeregisterAnswer, "POST", "/deregister", {
+      ask(DeregisterAnswer, "/deregister", {
         body: { outcome },
         headers: { [CREDENTIAL_HEADER]: credential },
         signal,
@@ -97,7 +99,7 @@ export function createRoostClient(url: RoostUrl, clock: Clock = systemClock): Ro
     // The daemon compares paths as they are written, so the characters of an id must not be encoded.
     status: (sessionId, signal) => {
       const id = encodeURIComponent(sessionId).replaceAll("%3A", ":");
-      return ask(StatusAnswer, "GET", `/status/${id}`, { signal });
+      return ask(StatusAnswer, `/status/${id}`, { signal });
     },
   };
 }
@@ -121,13 +123,9 @@ function readAnswer<S extends TSchema>(schema: S, status: number, body: string):
     return { kind: "unreachable", reason: `the answer, with status ${status}, is not JSON` };
   }
   // A later daemon may send more. Keys that this runtime does not know are dropped, not refused.
-  if (status === 200) {
-    const known = Value.Clean(schema, value);
-    if (Value.Check(schema, known)) return { kind: "granted", value: known };
-  } else {
-    const known = Value.Clean(Refused, value);
-    if (Value.Check(Refused, known)) return { kind: "refused", status, error: known.error };
-  }
+  const known = Value.Clean(status === 200 ? schema : Refused, value);
+  if (status === 200 && Value.Check(schema, known)) return { kind: "granted", value: known };
+  if (status !== 200 && Value.Check(Refused, known)) return { kind: "refused", status, error: known.error };
   return { kind: "unreachable", reason: `the answer, with status ${status}, is not one of mur-roost's` };
 }
 
@@ -140,8 +138,4 @@ function withToken<T extends object, K extends keyof T, U>(
   const token = parseSecret(answer.value[key]);
   if (token) return { kind: "granted", value: take(answer.value, token) };
   return { kind: "unreachable", reason: `mur-roost answered with a ${String(key)} that is no token` };
-}
-
-function sameCoordinates(answer: SpawnAnswer, asked: SpawnBody): boolean {
-  return answer.name === asked.name && answer.version === asked.version;
 }

@@ -90,7 +90,6 @@ function makeAll(options: SessionDirectoriesOptions, hold: Hold): Result<Session
   if (!records.ok) return records;
   const runtime = hold(ownDirectories(murmur.value, ["sessions", sessionId, "runtime"], "refuse"));
   if (!runtime.ok) return runtime;
-  const all = [home.value, workdir.value, murmur.value, records.value, runtime.value];
   return ok({
     home: home.value,
     workdir: workdir.value,
@@ -99,7 +98,7 @@ function makeAll(options: SessionDirectoriesOptions, hold: Hold): Result<Session
     createChild: (name) => createChild(records.value, `${name}-${directorySuffix(options.randomBytes)}`),
     removeRuntime: () => removeRuntime(murmur.value, sessionId),
     close() {
-      for (const directory of all) directory.close();
+      for (const directory of [home, workdir, murmur, records, runtime]) directory.value.close();
     },
   });
 }
@@ -136,16 +135,14 @@ function createChild(records: HeldDirectory, name: string): Result<ChildDirector
   const child = ownDirectory(children.value, name, "refuse");
   children.value.close();
   if (!child.ok) return child;
-  return ok(Object.assign(child.value, { remove: () => removeChild(records, name, child.value) }));
-}
-
-async function removeChild(
-  records: HeldDirectory,
-  name: string,
-  child: HeldDirectory,
-): Promise<Result<void, string>> {
-  child.close();
-  return removeBeneath(records, ["children"], name);
+  return ok(
+    Object.assign(child.value, {
+      remove() {
+        child.value.close();
+        return removeBeneath(records, ["children"], name);
+      },
+    }),
+  );
 }
 
 async function removeRuntime(murmur: HeldDirectory, sessionId: string): Promise<Result<void, string>> {

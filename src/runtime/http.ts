@@ -6,7 +6,7 @@
  * redirect.
  */
 
-import { request as httpRequest, type IncomingMessage } from "node:http";
+import { request as httpRequest } from "node:http";
 import type { Clock } from "./clock.ts";
 import { redact } from "./redaction.ts";
 import { Secret } from "./secret.ts";
@@ -45,21 +45,20 @@ export function exchange(asked: HttpRequest, clock: Clock): Promise<HttpExchange
       asked.signal?.removeEventListener("abort", onAbort);
       resolve(outcome);
     };
-    const fail = (reason: string) => settle({ kind: "failed", reason: redact(reason, secrets) });
 
     const sent = open(asked);
     if (sent instanceof Error) return resolve({ kind: "failed", reason: redact(sent.message, secrets) });
 
-    const give = (reason: string) => {
-      fail(reason);
+    const fail = (reason: string, more?: { readonly tooLong: true }) => {
+      settle({ kind: "failed", reason: redact(reason, secrets), ...more });
       sent.destroy();
     };
     let stopStep = () => {};
     const step = (what: string) => {
       stopStep();
-      stopStep = clock.after(STEP_MS, () => give(`${what} took longer than ${STEP_MS / 1000} s`));
+      stopStep = clock.after(STEP_MS, () => fail(`${what} took longer than ${STEP_MS / 1000} s`));
     };
-    const onAbort = () => give("the request was given up");
+    const onAbort = () => fail("the request was given up");
     asked.signal?.addEventListener("abort", onAbort);
 
     step("connecting");
@@ -67,13 +66,21 @@ export function exchange(asked: HttpRequest, clock: Clock): Promise<HttpExchange
     sent.on("finish", () => step("the answer"));
     sent.on("error", (error) => fail(error.message));
     sent.on("close", () => fail("the connection closed before an answer"));
-    const tooLong = (limit: number) => {
-      settle({ kind: "failed", reason: `the answer is longer than ${limit} bytes`, tooLong: true });
-      sent.destroy();
-    };
-    sent.on("response", (response) =>
-      receive(response, asked.maxAnswerBytes ?? MAX_ANSWER_BYTES, { settle, give, tooLong }),
-    );
+    sent.on("response", (response) => {
+      const limit = asked.maxAnswerBytes ?? MAX_ANSWER_BYTES;
+      const chunks: Buffer[] = [];
+      let size = 0;
+      response.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > limit) return fail(`the answer is longer than ${limit} bytes`, { tooLong: true });
+        chunks.push(chunk);
+      });
+      response.on("error", () => fail("the answer was cut short"));
+      response.on("end", () => {
+        const body = new TextDecoder().decode(Buffer.concat(chunks));
+        settle({ kind: "answered", status: response.statusCode ?? 0, body });
+      });
+    });
     sent.end(asked.body ?? "");
   });
 }
@@ -102,25 +109,4 @@ function open(asked: HttpRequest): ReturnType<typeof httpRequest> | Error {
   } catch (error) {
     return error instanceof Error ? error : new Error("the request could not be made");
   }
-}
-
-interface Receiver {
-  readonly settle: (outcome: HttpExchange) => void;
-  readonly give: (reason: string) => void;
-  readonly tooLong: (limit: number) => void;
-}
-
-function receive(response: IncomingMessage, limit: number, { settle, give, tooLong }: Receiver): void {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  response.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    if (size > limit) return tooLong(limit);
-    chunks.push(chunk);
-  });
-  response.on("error", () => give("the answer was cut short"));
-  response.on("end", () => {
-    const body = new TextDecoder().decode(Buffer.concat(chunks));
-    settle({ kind: "answered", status: response.statusCode ?? 0, body });
-  });
 }

@@ -30,16 +30,12 @@ export interface RuntimeManifest {
   readonly delegationDeadlineSecs: number | undefined;
 }
 
-/** A manifest with the hash of its artifact, both from the same bytes. */
-export interface PackedManifest {
-  readonly sha256: Sha256;
-  readonly manifest: RuntimeManifest;
-}
-
 /** A runtime's store: where `mur` installs and publishes to. */
 export interface ArtifactStore {
-  /** The fault is one sentence that names the coordinates. */
-  resolve(coordinates: Coordinates): Promise<Result<PackedManifest, string>>;
+  /** A manifest with the hash of its artifact, both from the same bytes. The fault is a sentence with the coordinates. */
+  resolve(
+    coordinates: Coordinates,
+  ): Promise<Result<{ readonly sha256: Sha256; readonly manifest: RuntimeManifest }, string>>;
 }
 
 const DEFAULT_WORKDIR_MAX_BYTES = 10 * 1024 ** 3;

@@ -189,17 +189,11 @@ export function redactBytes(bytes: Uint8Array, length: number, secrets: readonly
 }
 
 /** `redact` for bytes that come in pieces. */
-export interface Redactor {
-  /** Returns what is certain so far. */
-  push(bytes: Uint8Array): Uint8Array;
-  /** Returns the rest. */
-  end(): Uint8Array;
-}
-
-export function createRedactor(secrets: readonly Secret[]): Redactor {
+export function createRedactor(secrets: readonly Secret[]) {
   let kept = "";
   return {
-    push(bytes) {
+    /** Returns what is certain so far. */
+    push(bytes: Uint8Array): Uint8Array {
       const text = kept + Buffer.from(bytes).toString("latin1");
       const spans = wholeSecrets(text, secrets);
       const found = spans.reduce((last, { end }) => Math.max(last, end), 0);
@@ -208,7 +202,8 @@ export function createRedactor(secrets: readonly Secret[]): Redactor {
       kept = rest.slice(rest.length - begun);
       return Buffer.from(replaced(text.slice(0, text.length - begun), spans), "latin1");
     },
-    end() {
+    /** Returns the rest. */
+    end(): Uint8Array {
       const rest = Buffer.from(kept, "latin1");
       kept = "";
       return rest;

@@ -40,7 +40,7 @@ export const SIZE = FFIType.u64_fast;
 type Declarations = Readonly<Record<string, FFIFunction>>;
 
 /** The declared functions, callable. */
-export type Calls<D extends Declarations> = ReturnType<typeof dlopen<D>>["symbols"];
+type Calls<D extends Declarations> = ReturnType<typeof dlopen<D>>["symbols"];
 
 /** Binds when first used. Returns all of them, or `undefined` if the C library cannot be called or lacks one. */
 export function callsOf<const D extends Declarations>(declarations: D): () => Calls<D> | undefined {
@@ -61,21 +61,19 @@ export function macosCallsOf<const D extends Declarations>(declarations: D): () 
   return MACOS ? callsOf(declarations) : () => undefined;
 }
 
-/** macOS on x64 has separate names for the calls that know 64-bit inodes. */
-const INODE64 = MACOS && !ARM64 ? "$INODE64" : "";
-
-/** The same for macOS calls that return inodes. They are declared and called by their plain names. */
+/**
+ * The same for calls of macOS that return inodes. On x64 those that know 64-bit inodes have names of their own. They are
+ * declared and called by their plain names.
+ */
 export function macosInodeCallsOf<const D extends Declarations>(declarations: D): () => Calls<D> | undefined {
+  const suffix = ARM64 ? "" : "$INODE64";
   const names = Object.keys(declarations);
   const calls = macosCallsOf(
-    Object.fromEntries(names.map((name) => [`${name}${INODE64}`, declarations[name] as FFIFunction])),
+    Object.fromEntries(names.map((name) => [name + suffix, declarations[name] as FFIFunction])),
   );
-  let plain: Calls<D> | undefined;
   return () => {
     const bound = calls();
-    if (bound)
-      plain ??= Object.fromEntries(names.map((name) => [name, bound[`${name}${INODE64}`]])) as Calls<D>;
-    return plain;
+    return bound && (Object.fromEntries(names.map((name) => [name, bound[name + suffix]])) as Calls<D>);
   };
 }
 

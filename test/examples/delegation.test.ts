@@ -1,5 +1,5 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { playDelegation } from "../../examples/demo-delegation.ts";
+import { playDelegation } from "../../examples/acts.ts";
 import { createHost } from "../kit/host.ts";
 
 setDefaultTimeout(120_000);

@@ -1,6 +1,6 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
-import { play } from "../../examples/act.ts";
+import { play } from "../../examples/acts.ts";
 import { createHost } from "../kit/host.ts";
 
 setDefaultTimeout(120_000);

@@ -5,8 +5,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { readManifest } from "../../src/registry/manifest.ts";
 import { readYamlTree } from "../../src/registry/yaml/read-tree.ts";
-import { libraryAnswer } from "../../scripts/yaml-fuzz/library.ts";
-import { ourAnswer } from "../../scripts/yaml-fuzz/ours.ts";
+import { libraryAnswer, ourAnswer } from "../../scripts/yaml-fuzz/readers.ts";
 
 const FOLDER = join(import.meta.dir, "manifests");
 const sourceOf = (name: string) => readFileSync(join(FOLDER, `${name}.yaml`), "utf8");

@@ -20,27 +20,17 @@ export interface StartRefusal {
   readonly message: string;
 }
 
+export function refuse(
+  code: NonNullable<StartRefusal["code"]>,
+  message: string,
+): Result<never, StartRefusal> {
+  return fault({ code, message });
+}
+
 /** The refusal as one line for standard error: `E-RUN-019: …`. */
 export function describeRefusal({ code, message }: StartRefusal): string {
   return code ? `${code}: ${message}` : message;
 }
-
-/**
- * The nine names that the runtime sets in a delegated child, whatever either manifest lists (API page, "The child's
- * environment").
- */
-export const RUNTIME_NAMES = [
-  "PATH",
-  "HOME",
-  "USER",
-  "LOGNAME",
-  "MURMUR_ROOST_URL",
-  "MURMUR_HOST_WARNINGS_REPORTED",
-  "MURMUR_SPAWNER_LIFELINE",
-  "MURMUR_SPAWNER",
-  "MURMUR_FORMATION_ID",
-] as const;
-type RuntimeName = (typeof RUNTIME_NAMES)[number];
 
 /** What the parent's runtime knows when it starts a child. */
 export interface ChildEnvironment {
@@ -59,16 +49,8 @@ export interface ChildEnvironment {
 
 /** The whole environment of a delegated child. Nothing else of the parent's environment reaches it. */
 export function childEnvironment(known: ChildEnvironment): Record<string, string> {
-  const environment: Record<string, string> = Object.create(null);
-  const put = (name: string, value: string | undefined) => {
-    if (value !== undefined) environment[name] = value;
-  };
-  const parentAllows = new Set(known.parentAllows);
-  for (const name of known.childAllows) {
-    if (isRuntimes(name) || !parentAllows.has(name)) continue;
-    put(name, own(known.parent, name));
-  }
-  const runtimes: Record<RuntimeName, string | undefined> = {
+  // What the runtime sets, whatever either manifest lists (API page, "The child's environment").
+  const runtimes: Environment = {
     PATH: own(known.parent, "PATH"),
     HOME: own(known.parent, "HOME"),
     USER: own(known.parent, "USER"),
@@ -79,20 +61,23 @@ export function childEnvironment(known: ChildEnvironment): Record<string, string
     MURMUR_SPAWNER: known.handle && formatSpawnerHandle(known.handle),
     MURMUR_FORMATION_ID: known.formationId,
   };
-  for (const name of RUNTIME_NAMES) put(name, runtimes[name]);
+  const parentAllows = new Set(known.parentAllows);
+  // A formation token and a lifeline's number are among the names that no manifest can fill.
+  const allowed = known.childAllows.filter(
+    (name) => parentAllows.has(name) && !Object.hasOwn(runtimes, name) && !isOfStarter(name),
+  );
+  const environment: Record<string, string> = Object.create(null);
+  const put = (name: string, value: string | undefined) => {
+    if (value !== undefined) environment[name] = value;
+  };
+  for (const name of allowed) put(name, own(known.parent, name));
+  for (const [name, value] of Object.entries(runtimes)) put(name, value);
   return environment;
 }
 
-/**
- * Names that no manifest can fill, even if the runtime does not set them. A formation token and a lifeline's number are
- * among them.
- */
-function isRuntimes(name: string): boolean {
-  return (
-    RUNTIME_NAMES.some((taken) => taken === name) ||
-    name.startsWith("MURMUR_FORMATION_") ||
-    name.startsWith("MURMUR_SPAWNER")
-  );
+/** Whether a spawner or a formation's launcher may set this variable, for the process that it starts. */
+function isOfStarter(name: string): boolean {
+  return name.startsWith("MURMUR_FORMATION_") || name.startsWith("MURMUR_SPAWNER");
 }
 
 /** A name that an object inherits (`__proto__`) is not a variable. */
@@ -113,8 +98,8 @@ export function commandEnvironment(
   const scrubbed: Record<string, string> = Object.create(null);
   for (const name of Object.keys(environment)) {
     const value = own(environment, name);
-    const between = name.startsWith("MURMUR_SPAWNER") || name.startsWith("MURMUR_FORMATION_");
-    if (value !== undefined && (!between || name === "MURMUR_FORMATION_ID")) scrubbed[name] = value;
+    if (value === undefined || (isOfStarter(name) && name !== "MURMUR_FORMATION_ID")) continue;
+    scrubbed[name] = value;
   }
   scrubbed.MURMUR_SESSION_ID = session.sessionId;
   scrubbed.MURMUR_RUNTIME_DIR = session.runtimeDirectory;
@@ -180,10 +165,10 @@ export function parseSpawnerHandle(
 }
 
 function unreadable(why: string): Result<never, StartRefusal> {
-  return fault({
-    code: "E-RUN-020",
-    message: `MURMUR_SPAWNER does not hold a spawner handle: ${why}; unset it to start this capsule on its own`,
-  });
+  return refuse(
+    "E-RUN-020",
+    `MURMUR_SPAWNER does not hold a spawner handle: ${why}; unset it to start this capsule on its own`,
+  );
 }
 
 /** The ids are sent in request headers, so only visible ASCII is allowed. */

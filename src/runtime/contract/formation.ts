@@ -1,9 +1,9 @@
 /** What a formation's launcher gives a member: its id, and descriptors, which are checked but never read here. */
 
-import { fault, ok, type Result } from "../../result.ts";
+import { ok, type Result } from "../../result.ts";
 import { isReadable, setCloseOnExec } from "../../sys/descriptors.ts";
 import { statusOf } from "../../sys/status.ts";
-import { type Environment, own, type StartRefusal } from "./environment.ts";
+import { type Environment, own, refuse, type StartRefusal } from "./environment.ts";
 import { readEndIn } from "./lifeline.ts";
 
 /** A formation: `frm_` and 32 lowercase hex digits. */
@@ -14,11 +14,10 @@ export function readFormationId(environment: Environment): Result<FormationId | 
   const text = own(environment, "MURMUR_FORMATION_ID")?.trim() ?? "";
   if (text === "") return ok(undefined);
   if (/^frm_[0-9a-f]{32}$/.test(text)) return ok(text as FormationId);
-  return fault({
-    code: "E-RUN-044",
-    message:
-      "MURMUR_FORMATION_ID is not a formation id: it must be frm_ and 32 lowercase hex digits, or unset",
-  });
+  return refuse(
+    "E-RUN-044",
+    "MURMUR_FORMATION_ID is not a formation id: it must be frm_ and 32 lowercase hex digits, or unset",
+  );
 }
 
 /**
@@ -83,5 +82,5 @@ function keepToOneself(variable: string, descriptor: number): Result<undefined, 
 }
 
 function refused(message: string): Result<never, StartRefusal> {
-  return fault({ code: "E-RUN-046", message });
+  return refuse("E-RUN-046", message);
 }

@@ -15,7 +15,7 @@ import {
 } from "../../sys/descriptors.ts";
 import { BIND_EXIT, libraryFault, type Posix } from "../../sys/library.ts";
 import { statusOf } from "../../sys/status.ts";
-import type { Environment, StartRefusal } from "./environment.ts";
+import { type Environment, refuse, type StartRefusal } from "./environment.ts";
 
 export interface ParentLifeline {
   /** For the child: hand it on as one of its descriptors. */
@@ -105,10 +105,10 @@ export function readEndIn(text: string): Result<number, string> {
 }
 
 function refused(why: string): Result<never, StartRefusal> {
-  return fault({
-    code: "E-RUN-020",
-    message: `MURMUR_SPAWNER_LIFELINE does not name a spawner lifeline: ${why}; unset it to start this capsule on its own`,
-  });
+  return refuse(
+    "E-RUN-020",
+    `MURMUR_SPAWNER_LIFELINE does not name a spawner lifeline: ${why}; unset it to start this capsule on its own`,
+  );
 }
 
 /** How often the main thread checks the descriptor if there is no thread, in milliseconds. */

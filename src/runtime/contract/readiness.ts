@@ -17,10 +17,9 @@ export interface Readiness {
   readonly operatorToken: Secret | undefined;
   /** The child's own records directory, as the child named it. It is not checked here. */
   readonly recordsDirectory: string | undefined;
-  readonly formationId: string | undefined;
 }
 
-export interface ReadinessFault {
+interface ReadinessFault {
   readonly kind: "not-json" | "no-session-id" | "bad-door" | "bad-token";
   /** A phrase that follows "its first line ". It quotes nothing of the line, which may hold a token. */
   readonly why: string;
@@ -60,7 +59,6 @@ export function parseReadiness(line: string, approval: Secret): Result<Readiness
     door,
     operatorToken,
     recordsDirectory: stringIn(fields.records_dir) || undefined,
-    formationId: stringIn(fields.formation_id) || undefined,
   });
 }
 

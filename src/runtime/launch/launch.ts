@@ -30,7 +30,6 @@ import {
   type LaunchFailure,
   type LaunchOutcome,
   type LaunchRequest,
-  withoutThrowing,
 } from "./outcome.ts";
 
 /** Everything a step of one launch looks at. */
@@ -54,6 +53,32 @@ export async function launch(session: RegisteredSession, given: LaunchRequest): 
     const why = error instanceof Error ? error.message : String(error);
     return failed("broken", asked, `something in this process threw: ${why}`);
   }
+}
+
+/**
+ * The same request, with safe functions: if one throws or rejects, the operator gets one line, and the launch goes on.
+ */
+function withoutThrowing(asked: LaunchRequest, diagnose: (line: string) => void): LaunchRequest {
+  const { onStarted, onProgress } = asked;
+  return {
+    ...asked,
+    ...(onStarted && { onStarted: guarded("onStarted", onStarted, diagnose) }),
+    ...(onProgress && { onProgress: guarded("onProgress", onProgress, diagnose) }),
+  };
+}
+
+function guarded<T>(name: string, call: (value: T) => void, diagnose: (line: string) => void) {
+  const complain = (error: unknown) =>
+    diagnose(`warning: ${name} of a launch failed: ${error instanceof Error ? error.message : error}`);
+  return (value: T) => {
+    try {
+      // The types allow a function that returns a promise where one that returns nothing is expected.
+      const returned: unknown = call(value);
+      if (returned instanceof Promise) returned.catch(complain);
+    } catch (error) {
+      complain(error);
+    }
+  };
 }
 
 async function askAndStart(session: RegisteredSession, asked: LaunchRequest): Promise<LaunchOutcome> {

@@ -25,32 +25,6 @@ export interface LaunchRequest {
   readonly onProgress?: (progress: SnapshotProgress) => void;
 }
 
-/**
- * The same request, with safe functions: if one throws or rejects, the operator gets one line, and the launch goes on.
- */
-export function withoutThrowing(asked: LaunchRequest, diagnose: (line: string) => void): LaunchRequest {
-  const { onStarted, onProgress } = asked;
-  return {
-    ...asked,
-    ...(onStarted && { onStarted: guarded("onStarted", onStarted, diagnose) }),
-    ...(onProgress && { onProgress: guarded("onProgress", onProgress, diagnose) }),
-  };
-}
-
-function guarded<T>(name: string, call: (value: T) => void, diagnose: (line: string) => void) {
-  const complain = (error: unknown) =>
-    diagnose(`warning: ${name} of a launch failed: ${error instanceof Error ? error.message : error}`);
-  return (value: T) => {
-    try {
-      // The types allow a function that returns a promise where one that returns nothing is expected.
-      const returned: unknown = call(value);
-      if (returned instanceof Promise) returned.catch(complain);
-    } catch (error) {
-      complain(error);
-    }
-  };
-}
-
 /** How a launch ended. */
 export type LaunchOutcome =
   | { readonly kind: "launched"; readonly child: LaunchedChild }

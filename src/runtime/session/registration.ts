@@ -4,11 +4,11 @@
  */
 
 import { printable } from "../../printable.ts";
-import { fault, ok, type Result } from "../../result.ts";
+import { ok, type Result } from "../../result.ts";
 import { createRoostClient, type RoostClient } from "../client.ts";
 import { type Clock, unlessAborted, within } from "../clock.ts";
 import type { RunArguments } from "../contract/arguments.ts";
-import type { Environment, StartRefusal } from "../contract/environment.ts";
+import { type Environment, refuse, type StartRefusal } from "../contract/environment.ts";
 import type { RuntimeManifest } from "../manifest.ts";
 import { parseSecret, type Secret } from "../secret.ts";
 import { parseRoostUrl } from "../wire.ts";
@@ -45,20 +45,49 @@ export async function registerWhereNeeded(
   }
   if (!approval && manifest.spawnAllow.length === 0) return ok(undefined);
   const url = parseRoostUrl(environment.MURMUR_ROOST_URL);
-  if (!url.ok) return fault(notRegistered(run, url.fault));
+  if (!url.ok) return notRegistered(run, url.fault);
+  if (signal?.aborted) return notRegistered(run, "the start was given up");
   const client = createRoostClient(url.value, clock);
-  const answer = await client.register(
-    { session_id: id, name: run.name, version: run.version },
-    approval,
-    signal,
+  const answer = await lastAnswer(clock, signal, (cut) =>
+    client.register({ session_id: id, name: run.name, version: run.version }, approval, cut),
   );
-  if (answer.kind === "granted") return ok({ client, credential: answer.value });
+  if (answer.kind === "granted") {
+    if (!signal?.aborted) return ok({ client, credential: answer.value });
+    await client.deregister("failed", answer.value);
+    return notRegistered(run, "the start was given up");
+  }
   const why = answer.kind === "refused" ? answer.error : answer.reason;
-  return fault(notRegistered(run, `mur-roost at ${url.value}: ${why}`));
+  return notRegistered(run, `mur-roost at ${url.value}: ${why}`);
 }
 
-function notRegistered(run: RunArguments, why: string): StartRefusal {
-  return { code: "E-RUN-019", message: `${run.name}@${run.version} could not register: ${printable(why)}` };
+/** How long the daemon's answer is waited for once the start was given up. */
+const LAST_ANSWER_MS = 4_000;
+
+/**
+ * Once a registration was sent, giving up does not cut it short at once: the daemon may hold a slot by then, which only
+ * the credential in its answer gives back.
+ */
+async function lastAnswer<T>(
+  clock: Clock,
+  signal: AbortSignal | undefined,
+  ask: (cut: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const cut = new AbortController();
+  let stop = () => {};
+  const limit = () => {
+    stop = clock.after(LAST_ANSWER_MS, () => cut.abort());
+  };
+  signal?.addEventListener("abort", limit);
+  try {
+    return await ask(cut.signal);
+  } finally {
+    signal?.removeEventListener("abort", limit);
+    stop();
+  }
+}
+
+function notRegistered(run: RunArguments, why: string): Result<never, StartRefusal> {
+  return refuse("E-RUN-019", `${run.name}@${run.version} could not register: ${printable(why)}`);
 }
 
 /** The longest input that counts as an approval, in bytes. */
@@ -84,10 +113,10 @@ async function readGrant(
 }
 
 function noGrant(why: string): Result<never, StartRefusal> {
-  return fault({
-    code: "E-RUN-019",
-    message: `--spawn-grant-stdin: no spawn approval on standard input: ${why}; leave the flag out to start this capsule on its own`,
-  });
+  return refuse(
+    "E-RUN-019",
+    `--spawn-grant-stdin: no spawn approval on standard input: ${why}; leave the flag out to start this capsule on its own`,
+  );
 }
 
 async function readAll(input: ReadableStream<Uint8Array>): Promise<string | undefined> {

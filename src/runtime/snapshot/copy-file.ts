@@ -55,7 +55,7 @@ function writeFile(copy: Copy, from: Descriptor, status: Status, to: Descriptor,
     let underWay = 0;
     const advance = (bytes: number) => {
       underWay += bytes;
-      return copy.watch(copy.account, underWay);
+      return copy.goOn(underWay);
     };
     const transfer = { from, to: created.value, means, advance };
     const copied = clone.ok ? ok(status.size) : copyContent(transfer, status);

@@ -1,13 +1,20 @@
 /** The workdir snapshot: a copy of the parent's work folder in its child's (API page, "Workdir snapshot"). */
 
 import { fault, ok, type Result } from "../../result.ts";
-import { close, type Descriptor } from "../../sys/descriptors.ts";
+import { close } from "../../sys/descriptors.ts";
 import { encodeName, openAgain } from "../../sys/entries.ts";
 import { describeError, type Errno, type Posix } from "../../sys/library.ts";
 import { statusAt, statusOf } from "../../sys/status.ts";
 import { identityOf } from "../tree/descent.ts";
 import type { HeldDirectory } from "../tree/held.ts";
-import { ABORTED, type CopyFault, type SnapshotProgress, type WorkdirSnapshot } from "./account.ts";
+import {
+  ABORTED,
+  type CopyFault,
+  type CopyTask,
+  OWNED_NAMES,
+  type SnapshotProgress,
+  type WorkdirSnapshot,
+} from "./account.ts";
 import THREAD from "./thread.bundle.txt" with { type: "text" };
 import type { ThreadOrder, ThreadReport } from "./thread.ts";
 
@@ -42,9 +49,6 @@ export interface SnapshotFault {
   readonly message: string;
 }
 
-/** What the runtime itself writes at the top level of a work folder. */
-const OWNED_NAMES = ["peer-in", "out"];
-
 /**
  * Copies a work folder. This runs in a separate thread, so that it does not use the event loop's time or make it wait
  * for a disk. The counts are of what was copied. If the folder changes meanwhile, each entry is copied as it is when
@@ -71,7 +75,14 @@ async function copyFolder(request: SnapshotRequest): Promise<Outcome> {
     const destination = openAgain(request.destination.descriptor);
     if (!destination.ok) return unopened(destination.fault);
     try {
-      return await runThread(request, orderFor(request, source.value, destination.value, owned.value));
+      return await runThread(request, {
+        from: source.value,
+        to: destination.value,
+        fromPaths: [request.source.path, request.sourceAlias ?? request.source.path].map(encodeName),
+        toPath: encodeName(request.destination.path),
+        ceiling: request.ceilingBytes,
+        ownedDirectories: owned.value,
+      });
     } finally {
       close(destination.value);
     }
@@ -93,36 +104,15 @@ function ownedDirectories({ source, destination, runtimeOwned }: SnapshotRequest
     owned.add(identityOf(status.value));
   }
   for (const name of OWNED_NAMES) {
-    const status = statusAt(source.descriptor, encodeName(name));
+    const status = statusAt(source.descriptor, name);
     if (status.ok && status.value.kind === "directory") owned.add(identityOf(status.value));
   }
   return ok(owned);
 }
 
-function orderFor(
-  { source, sourceAlias = source.path, destination, ceilingBytes }: SnapshotRequest,
-  from: Descriptor,
-  to: Descriptor,
-  ownedDirectories: ReadonlySet<string>,
-): ThreadOrder {
-  return {
-    source: source.path,
-    abort: new SharedArrayBuffer(4),
-    task: {
-      from,
-      to,
-      fromPaths: [source.path, sourceAlias].map(encodeName),
-      toPath: encodeName(destination.path),
-      ceiling: ceilingBytes,
-      ownedDirectories,
-      ownedNames: OWNED_NAMES,
-    },
-  };
-}
-
-function runThread({ signal, onProgress }: SnapshotRequest, order: ThreadOrder): Promise<Outcome> {
-  const aborted = new Int32Array(order.abort);
-  const abort = () => Atomics.store(aborted, 0, 1);
+function runThread({ source, signal, onProgress }: SnapshotRequest, task: CopyTask): Promise<Outcome> {
+  const order: ThreadOrder = { task, source: source.path, abort: new SharedArrayBuffer(4) };
+  const abort = () => Atomics.store(new Int32Array(order.abort), 0, 1);
   const { promise, resolve } = Promise.withResolvers<Outcome>();
   const script = URL.createObjectURL(new Blob([THREAD], { type: "application/javascript" }));
   let thread: Worker;

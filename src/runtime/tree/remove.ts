@@ -13,7 +13,7 @@ import { type Entry, listDirectory, type Status, statusOf } from "../../sys/stat
 import { createDescent, type Descent } from "./descent.ts";
 
 /** A step of a removal. The generator returns whether everything is gone. */
-export type Removal = Generator<void, Posix<undefined>>;
+type Removal = Generator<void, Posix<undefined>>;
 
 const OWNER_ALL = 0o700;
 /** The errors for an entry that is not a directory, or is gone. */
@@ -47,13 +47,8 @@ export function* emptyDirectory(top: Descriptor): Removal {
   }
 }
 
-interface Prepared {
-  readonly status: Status;
-  readonly entries: Entry[];
-}
-
 /** Lists a directory that will be emptied, and makes it writable for its user. */
-function prepare(directory: Descriptor): Posix<Prepared> {
+function prepare(directory: Descriptor): Posix<{ status: Status; entries: Entry[] }> {
   const status = statusOf(directory);
   if (!status.ok) return status;
   if ((status.value.mode & OWNER_ALL) !== OWNER_ALL) setMode(directory, OWNER_ALL);
@@ -61,29 +56,25 @@ function prepare(directory: Descriptor): Posix<Prepared> {
   return entries.ok ? ok({ status: status.value, entries: entries.value }) : entries;
 }
 
-function* emptyFrom(entries: Entry[], descent: Descent): Removal {
-  const above: { readonly name: Name; readonly entries: Entry[] }[] = [];
-  let waiting = entries;
-  for (;;) {
+function* emptyFrom(top: Entry[], descent: Descent): Removal {
+  const levels = [top];
+  for (let level = levels.at(-1); level; level = levels.at(-1)) {
     yield;
-    const entry = waiting.pop();
+    const entry = level.pop();
     if (entry) {
       const entered = removeOrEnter(descent, entry);
       if (!entered.ok) return entered;
-      if (entered.value) {
-        above.push({ name: entry.name, entries: waiting });
-        waiting = entered.value;
-      }
+      if (entered.value) levels.push(entered.value);
       continue;
     }
-    const emptied = above.pop();
-    if (!emptied) return ok(undefined);
-    descent.leave();
+    levels.pop();
+    const emptied = descent.leave();
+    if (emptied === undefined) break;
     const directory = descent.directory();
-    const removed = directory === undefined ? MOVED : unlessGone(removeDirectoryAt(directory, emptied.name));
+    const removed = directory === undefined ? MOVED : unlessGone(removeDirectoryAt(directory, emptied));
     if (!removed.ok) return removed;
-    waiting = emptied.entries;
   }
+  return ok(undefined);
 }
 
 /** Removes an entry, or enters it if it is a directory and returns its entries. `undefined`: nothing was entered. */

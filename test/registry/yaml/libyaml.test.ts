@@ -15,8 +15,7 @@ import {
   changedDocuments,
   randomDocuments,
 } from "../../../scripts/yaml-fuzz/documents.ts";
-import { ourAnswer } from "../../../scripts/yaml-fuzz/ours.ts";
-import { hasLibyaml, PythonReader } from "../../../scripts/yaml-fuzz/python.ts";
+import { hasLibyaml, ourAnswer, PythonReader } from "../../../scripts/yaml-fuzz/readers.ts";
 import { LARGE_MANIFESTS } from "../../../scripts/yaml-fuzz/large.ts";
 
 const answered: Answered[] = readFileSync(join(import.meta.dir, "libyaml-answers.jsonl"), "utf8")

@@ -1,9 +1,10 @@
-/** PyYAML in a separate process, with libyaml's scanner or its own. */
+/** The readers that are compared: ours, the `yaml` package, and PyYAML with libyaml's scanner or its own. */
 
 import { join } from "node:path";
-
-/** The Python that Debian installs `python3-yaml` for. Another Python in the PATH may lack it. */
-const PYTHON = "/usr/bin/python3";
+import { isMap, isScalar, isSeq, parseDocument } from "yaml";
+import { YamlFault } from "../../src/registry/yaml/fault.ts";
+import { readYamlTree } from "../../src/registry/yaml/read-tree.ts";
+import type { YamlTree } from "../../src/registry/yaml/tree.ts";
 
 /** A tree in the format of reader.py, or why there is none. */
 export type Answer = unknown;
@@ -11,6 +12,59 @@ export type Answer = unknown;
 export function isRefusal(answer: Answer): answer is { readonly refused: string } {
   return typeof answer === "object" && answer !== null && "refused" in answer;
 }
+
+/**
+ * Our tree of a document; `undefined` if it is refused.
+ *
+ * @throws Error naming the document, if the reader throws anything but a fault
+ */
+export function ourAnswer(document: string): Answer | undefined {
+  try {
+    return plainTree(readYamlTree(document));
+  } catch (error) {
+    if (error instanceof YamlFault) return undefined;
+    throw new Error(`thrown while reading ${JSON.stringify(document)}`, { cause: error });
+  }
+}
+
+function plainTree(tree: YamlTree): Answer {
+  switch (tree.kind) {
+    case "text":
+      return (tree.plain ? "=" : '"') + tree.text;
+    case "list":
+      return tree.items.map(plainTree);
+    case "map":
+      return { map: [...tree.entries].map(([key, value]) => [key, plainTree(value)]) };
+    default:
+      return tree satisfies never;
+  }
+}
+
+/** The answer of the `yaml` package, a reader of YAML 1.2. */
+export function libraryAnswer(document: string): Answer {
+  const parsed = parseDocument(document, {
+    schema: "failsafe",
+    uniqueKeys: false,
+    prettyErrors: false,
+    logLevel: "error",
+  });
+  const error = parsed.errors[0];
+  if (error) return { refused: error.message };
+  return answerOf(parsed.contents);
+}
+
+function answerOf(node: unknown): Answer {
+  if (isSeq(node)) return node.items.map(answerOf);
+  if (isMap(node))
+    return {
+      map: node.items.map(({ key, value }) => [isScalar(key) ? key.value : answerOf(key), answerOf(value)]),
+    };
+  if (!isScalar(node)) return "=";
+  return (node.type === "PLAIN" || node.type === undefined ? "=" : '"') + String(node.value ?? "");
+}
+
+/** The Python that Debian installs `python3-yaml` for. Another Python in the PATH may lack it. */
+const PYTHON = "/usr/bin/python3";
 
 /** Whether libyaml is installed here. */
 export async function hasLibyaml(): Promise<boolean> {
@@ -25,6 +79,7 @@ export async function hasLibyaml(): Promise<boolean> {
   }
 }
 
+/** PyYAML in a separate process. */
 export class PythonReader implements AsyncDisposable {
   readonly #process;
   #unread = Buffer.alloc(0);
