@@ -7,7 +7,6 @@ import { launch } from "../launch/launch.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { isRegistered, type RegisteredSession, type Session } from "../session/session.ts";
 import { endChild, endUnposted, pastDeadline, type WatchedChild } from "./child.ts";
-import type { StartedIds } from "./delegate-task.ts";
 import { resultText } from "./result-file.ts";
 import { seeChild } from "./step-answer.ts";
 import { traceClose, traceStart } from "./trace.ts";
@@ -44,7 +43,7 @@ export interface StepOutcome {
 type StepEnd = Pick<StepOutcome, "kind" | "text">;
 
 /** The ids of the child, as far as they are known. */
-type KnownIds = { -readonly [id in keyof StartedIds]: StartedIds[id] };
+type KnownIds = Partial<Record<"delegationId" | "sessionId", string>>;
 
 /**
  * Runs the step. The child gets no address to report to, and is ended when the step returns. If the task is cancelled,
