@@ -19,28 +19,22 @@ export interface RunningRecord extends ProcessIdentity {
   readonly sessionId: string;
 }
 
-export type RecordsReading =
-  | {
-      readonly ok: true;
-      readonly records: readonly RunningRecord[];
-      /** `.json` entries that are not records: not regular, too large, unparsable, or written by an older `mur`. */
-      readonly unreadable: number;
-    }
-  /** The directory exists and cannot be listed: the path and the OS error. */
-  | { readonly ok: false; readonly fault: string };
-
 const MAX_RECORD_BYTES = 1024 * 1024;
 
-export function readRunningRecords(directory: string): RecordsReading {
+/**
+ * The records there are, and how many `.json` entries are none: not regular, too large, unparsable, or written by an older
+ * `mur`. `fault` says why the directory exists and cannot be listed: the path and the OS error.
+ */
+export function readRunningRecords(directory: string) {
   let names: string[];
   try {
     names = readdirSync(directory);
   } catch (error) {
     // A missing directory is a host running nothing.
     if (isSystemError(error) && error.code === "ENOENT" && !isBehindBrokenLink(directory)) {
-      return { ok: true, records: [], unreadable: 0 };
+      return { ok: true as const, records: [], unreadable: 0 };
     }
-    return { ok: false, fault: `${directory}: ${describeOsError(error)}` };
+    return { ok: false as const, fault: `${directory}: ${describeOsError(error)}` };
   }
   const buffer = Buffer.allocUnsafe(MAX_RECORD_BYTES + 1);
   const records: RunningRecord[] = [];
@@ -51,7 +45,7 @@ export function readRunningRecords(directory: string): RecordsReading {
     if (record) records.push(record);
     else unreadable++;
   }
-  return { ok: true, records, unreadable };
+  return { ok: true as const, records, unreadable };
 }
 
 /**
@@ -101,11 +95,7 @@ export function parseRunningRecord(bytes: Uint8Array): RunningRecord | undefined
     return undefined;
   }
   if (!isObject(value)) return undefined;
-  for (const [key, isWellFormed] of REQUIRED) if (!isWellFormed(value[key])) return undefined;
-  for (const [key, isWellFormed] of OPTIONAL) {
-    const found = value[key];
-    if (found !== undefined && found !== null && !isWellFormed(found)) return undefined;
-  }
+  for (const [key, isWellFormed] of KEYS) if (!isWellFormed(value[key])) return undefined;
   return {
     sessionId: value.session_id as string,
     pid: value.pid as number,
@@ -119,7 +109,12 @@ const isText: Check = (value) => typeof value === "string";
 const isPid: Check = (value) => Number.isInteger(value) && Number(value) >= 0 && Number(value) <= 0xffffffff;
 const isLauncher: Check = (value) => isObject(value) && isPid(value.pid) && isText(value.process_start);
 
-const REQUIRED: readonly (readonly [string, Check])[] = [
+const isAbsentOr =
+  (isWellFormed: Check): Check =>
+  (value) =>
+    value === undefined || value === null || isWellFormed(value);
+
+const KEYS: readonly (readonly [string, Check])[] = [
   ["session_id", (value) => isText(value) && /^[A-Za-z0-9_.:-]{1,256}$/.test(String(value))],
   ["process_start", isText],
   ["capsule_name", isText],
@@ -128,14 +123,11 @@ const REQUIRED: readonly (readonly [string, Check])[] = [
   ["started_at", isText],
   ["pid", isPid],
   ["outlives_launcher", (value) => typeof value === "boolean"],
-];
-
-const OPTIONAL: readonly (readonly [string, Check])[] = [
-  ["url", isText],
-  ["door_token", isText],
-  ["credentials", (value) => isObject(value) && Object.values(value).every(isText)],
-  ["formation_id", (value) => isText(value) && /^frm_[0-9a-f]{32}$/.test(String(value))],
-  ["formation_launcher", isLauncher],
+  ["url", isAbsentOr(isText)],
+  ["door_token", isAbsentOr(isText)],
+  ["credentials", isAbsentOr((value) => isObject(value) && Object.values(value).every(isText))],
+  ["formation_id", isAbsentOr((value) => isText(value) && /^frm_[0-9a-f]{32}$/.test(String(value)))],
+  ["formation_launcher", isAbsentOr(isLauncher)],
 ];
 
 function isObject(value: unknown): value is Record<string, unknown> {

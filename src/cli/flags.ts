@@ -26,36 +26,15 @@ export type FlagsReading =
   /** What is wrong, naming the argument. */
   | { readonly kind: "fault"; readonly fault: string };
 
-const ARGS = {
-  port: { type: "string", valueHint: "PORT", default: "7700", description: "Port to bind on 127.0.0.1" },
-  "registry-path": {
-    type: "string",
-    valueHint: "DIR",
-    description: "Local artifact registry (default: $HOME/.murmur/artifacts)",
-  },
-  "spawn-allow": {
-    type: "string",
-    valueHint: "SCOPE/NAME",
-    description: "A capsule that may register without an approval; repeat it per name",
-  },
-  "max-depth": {
-    type: "string",
-    valueHint: "N",
-    default: String(DEFAULT_LIMITS.maxDepth),
-    description: "Levels of delegation below a top-level capsule",
-  },
-  "max-concurrent": {
-    type: "string",
-    valueHint: "N",
-    default: String(DEFAULT_LIMITS.maxConcurrent),
-    description: "Children one session may hold live at once",
-  },
-  "max-live-capsules": {
-    type: "string",
-    valueHint: "N",
-    description: "Capsules live on the host at once (default: from the core count)",
-  },
-  version: { type: "boolean", description: "Print the version and exit" },
+/** Each flag, and how its value is shown. */
+const FLAGS = {
+  port: { type: "string", valueHint: "PORT" },
+  "registry-path": { type: "string", valueHint: "DIR" },
+  "spawn-allow": { type: "string", valueHint: "SCOPE/NAME" },
+  "max-depth": { type: "string", valueHint: "N" },
+  "max-concurrent": { type: "string", valueHint: "N" },
+  "max-live-capsules": { type: "string", valueHint: "N" },
+  version: { type: "boolean" },
 } as const satisfies ArgsDef;
 
 /**
@@ -65,14 +44,14 @@ const ARGS = {
 export function createCommand(run: (reading: FlagsReading) => void) {
   return defineCommand({
     meta: { name: "mur-roost", description: "Decides which capsules may start which other capsules" },
-    args: ARGS,
+    args: FLAGS,
     run: ({ rawArgs }) => run(readFlags(rawArgs)),
   });
 }
 
 /** One line that shows every flag. */
 export function usage(): string {
-  const flags = Object.entries(ARGS).map(([name, arg]) =>
+  const flags = Object.entries(FLAGS).map(([name, arg]) =>
     "valueHint" in arg ? `[--${name} ${arg.valueHint}]${name === "spawn-allow" ? "..." : ""}` : `[--${name}]`,
   );
   return `usage: mur-roost ${flags.join(" ")}`;
@@ -91,17 +70,16 @@ export function readFlags(argv: readonly string[]): FlagsReading {
 
 function scan(argv: readonly string[]): FlagsReading {
   const spawnAllow = new Set<ArtifactName>();
-  const flags = {
-    port: Number(ARGS.port.default),
-    registryPath: undefined as string | undefined,
+  const flags: { -readonly [Name in keyof Flags]: Flags[Name] } = {
+    port: 7700,
+    registryPath: undefined,
     spawnAllow,
-    maxDepth: Number(ARGS["max-depth"].default),
-    maxConcurrent: Number(ARGS["max-concurrent"].default),
-    maxLiveCapsules: undefined as number | undefined,
+    ...DEFAULT_LIMITS,
+    maxLiveCapsules: undefined,
   };
   const rest = [...argv];
   for (let argument = rest.shift(); argument !== undefined; argument = rest.shift()) {
-    const { name, inline } = splitArgument(ARGS, argument);
+    const { name, inline } = splitArgument(FLAGS, argument);
     if (name === "version") return { kind: "version" };
     const value = takeValue(name, inline, rest);
     switch (name) {

@@ -23,3 +23,35 @@ test("an answer that does not fit its route's schema is a fault of the daemon an
   expect(await ask("POST", "/deregister")).toEqual([200, "{}"]);
   expect(JSON.stringify(daemon.logged)).not.toContain("secret");
 });
+
+test("a fault of the daemon itself is logged with its kind and first frames, but not its message", async () => {
+  const daemon = inProcess("/nonexistent");
+  class Broken extends Error {
+    override readonly name = "Broken";
+  }
+  const router = createRouter(daemon.context.log)
+    .get("/broken", () => {
+      const fail = (depth: number): never => {
+        if (depth > 0) return fail(depth - 1) as never;
+        throw new Broken("secret\n    at secret (secret.ts:1:1)");
+      };
+      return [1].map(() => fail(0))[0];
+    })
+    .get("/odd", () => {
+      throw "secret";
+    })
+    .compile();
+  const answer = await router.fetch(new Request("http://127.0.0.1/broken"));
+  expect([answer.status, await answer.text()]).toEqual([
+    500,
+    '{"error":"the daemon failed to answer this request"}',
+  ]);
+  const [failed, request] = daemon.logged;
+  expect(failed).toMatchObject({ event: "internal-error", error: "Broken" });
+  // The first four.
+  expect(String(failed?.frames)).toMatch(/^at fail [^;]+(; at [^;]+){3}$/);
+  expect(request).toMatchObject({ event: "request", refused: "internal", path: expect.any(String) });
+  expect((await router.fetch(new Request("http://127.0.0.1/odd"))).status).toBe(500);
+  expect(daemon.logged[2]).toEqual({ event: "internal-error", error: "string", frames: undefined });
+  expect(JSON.stringify(daemon.logged)).not.toContain("secret");
+});

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createHost, IDENTITY_REFUSAL, spawns } from "../kit/host.ts";
 import { shared } from "../kit/shared.ts";
-import { envelopeVectors, vectorManifest } from "../kit/vectors.ts";
 
 const host = shared(async (undo) => {
   const made = undo.use(createHost(["--spawn-allow", "local/root"]));
@@ -223,25 +222,6 @@ test("a restart voids every token and forgets every session", async () => {
   expect((await second.spawn(root, "local/root")).json.error).toBe(IDENTITY_REFUSAL);
   expect((await second.register("ses_2", "local/root", approval)).json.error).toBe(IDENTITY_REFUSAL);
   expect((await second.status("ses_1")).status).toBe(404);
-});
-
-test("the envelope's vectors hold over the wire, byte for byte", async () => {
-  await using other = createHost();
-  const names = envelopeVectors.map((_, index) => `local/parent-${index}`);
-  const { caller: vectors } = await other.start([
-    "--max-live-capsules",
-    "100000",
-    ...names.flatMap((name) => ["--spawn-allow", name]),
-  ]);
-  for (const [index, vector] of envelopeVectors.entries()) {
-    await other.publishManifest(`local/parent-${index}`, vectorManifest(vector, "parent"));
-    await other.publishManifest("local/worker", vectorManifest(vector, "child"));
-    const credential = await vectors.credential(`ses_${index}`, `local/parent-${index}`);
-    const answer = await vectors.spawn(credential, "local/worker");
-    if (vector.unreadable) expect([vector.id, answer.status]).toEqual([vector.id, 500]);
-    else if (vector.refused) expect(answer.text).toBe(JSON.stringify({ error: vector.refused.error }));
-    else expect([vector.id, answer.status]).toEqual([vector.id, 200]);
-  }
 });
 
 test.if(process.env.MUR_ROOST_SLOW_TESTS === "1")("an approval expires after a real minute", async () => {

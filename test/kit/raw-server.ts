@@ -1,3 +1,4 @@
+import { afterEach } from "bun:test";
 import { createServer, type Socket } from "node:net";
 
 /** A TCP server on loopback that records everything it receives and sends what the test gives it. */
@@ -9,8 +10,23 @@ export interface RawServer {
   close(): Promise<void>;
 }
 
-/** `answer` is called once for each connection, when the head of its request is in. */
-export async function rawServer(answer: (socket: Socket) => void): Promise<RawServer> {
+/** Called once for each connection, when the head of its request is in. */
+export type RawAnswering = (socket: Socket) => void;
+
+/** Called at the top of a test file: starts servers, each of which is closed after the test that it was started in. */
+export function rawServers(): (answer: RawAnswering) => Promise<RawServer> {
+  const servers: RawServer[] = [];
+  afterEach(async () => {
+    await Promise.all(servers.splice(0).map((server) => server.close()));
+  });
+  return async (answer) => {
+    const server = await rawServer(answer);
+    servers.push(server);
+    return server;
+  };
+}
+
+export async function rawServer(answer: RawAnswering): Promise<RawServer> {
   let received = "";
   const open = new Set<Socket>();
   const server = createServer((socket) => {

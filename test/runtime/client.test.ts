@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Socket } from "node:net";
 import { createRoostClient, refusalSentence } from "../../src/runtime/client.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
@@ -6,7 +6,7 @@ import { Secret } from "../../src/runtime/secret.ts";
 import { parseRoostUrl } from "../../src/runtime/wire.ts";
 import { leasePort } from "../kit/leased-port.ts";
 import { manualClock } from "../kit/manual-clock.ts";
-import { type RawServer, rawServer, reply } from "../kit/raw-server.ts";
+import { rawServers, reply } from "../kit/raw-server.ts";
 import { until } from "../kit/until.ts";
 
 // Processes start slowly on a machine that is busy with other things.
@@ -22,14 +22,10 @@ const granted = {
   expires_at_ms: 1_756_531_200_000,
 };
 
-const servers: RawServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
+const serve = rawServers();
 
 async function daemon(answer: (socket: Socket) => void, clock: Clock = systemClock, path = "") {
-  const server = await rawServer(answer);
-  servers.push(server);
+  const server = await serve(answer);
   const url = parseRoostUrl(`${server.url}${path}`);
   if (!url.ok) throw new Error(url.fault);
   return { server, client: createRoostClient(url.value, clock) };
@@ -169,17 +165,15 @@ describe("by the bounds of a request", () => {
 
 describe("the token", () => {
   test("is not sent to the target of a redirect, which is an answer", async () => {
-    const elsewhere = await rawServer(reply(200, JSON.stringify(granted)));
-    servers.push(elsewhere);
+    const elsewhere = await serve(reply(200, JSON.stringify(granted)));
     const { client } = await daemon(reply(307, "{}", { location: `${elsewhere.url}/spawn` }));
     expect((await client.spawn(asked, credential)).kind).toBe("unreachable");
     expect(elsewhere.received()).toBe("");
   });
 
   test("is not sent to a proxy that the environment names", async () => {
-    const proxy = await rawServer(reply(200, JSON.stringify(granted)));
+    const proxy = await serve(reply(200, JSON.stringify(granted)));
     const { server } = await daemon(reply(403, '{"error":"refused"}'));
-    servers.push(proxy);
     const program = `
       import { parseRoostUrl } from "${import.meta.dir}/../../src/runtime/wire.ts";
       import { createRoostClient } from "${import.meta.dir}/../../src/runtime/client.ts";

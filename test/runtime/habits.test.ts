@@ -9,7 +9,7 @@ import { parseRoostUrl, readChildFile } from "../../src/runtime/index.ts";
 import { Secret } from "../../src/runtime/secret.ts";
 import { closeSession, openSession, type Session } from "../../src/runtime/session/session.ts";
 import { hold, testFolder } from "../kit/folders.ts";
-import { createWorld, type World } from "./world.ts";
+import { createWorld, runArguments, type World } from "./world.ts";
 
 setDefaultTimeout(120_000);
 
@@ -125,9 +125,8 @@ test("reading a file stops when it is aborted", async () => {
 
 test("a capsule that waits for its task can be told not to", () =>
   withWorld(async (world) => {
-    const program = [process.execPath, join(import.meta.dir, "unserved-program.ts"), "run"];
-    const command = [...program, "--capsule", "local/parent", "--capsule-version", "0.1.0"];
-    const capsule = Bun.spawn([...command, "--workdir", world.workdir], {
+    const program = join(import.meta.dir, "unserved-program.ts");
+    const capsule = Bun.spawn([process.execPath, program, ...runArguments(world.workdir)], {
       env: { HOME: world.home, MURMUR_ROOST_URL: world.roostUrl },
       stdio: ["ignore", "pipe", "inherit"],
     });

@@ -2,9 +2,7 @@ import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { holdLifeline, openLifeline, type ParentLifeline } from "../../src/runtime/contract/lifeline.ts";
-import { type Ending, endWithSpawner } from "../../src/runtime/session/follow.ts";
 import { openPipe } from "../../src/sys/descriptors.ts";
-import { manualClock } from "../kit/manual-clock.ts";
 import { processesOf, uniqueSleep } from "./world.ts";
 
 // Processes start slowly on a machine that is busy with other things.
@@ -42,6 +40,15 @@ const HOLD = `
   const held = holdLifeline(process.env);
   if (!held.ok) { console.log(held.fault.message); process.exit(9); }
 `;
+
+/** Runs such a program, which says this word once it holds its end; `next` is what it says after that. */
+async function runUntil(word: string, program: string, readEnd: number) {
+  const child = run(program, readEnd);
+  closeSync(readEnd);
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+  expect((await reader.read()).value).toBe(`${word}\n`);
+  return { child, next: async () => (await reader.read()).value };
+}
 
 /** Whether a text of `/proc/<pid>/fdinfo` holds the flag `O_CLOEXEC`. */
 function isCloseOnExec(fdinfo: string): boolean {
@@ -87,20 +94,18 @@ describe("the child's half", () => {
 
   test("notices the end, and does not take bytes before it for the end", async () => {
     const { readEnd, writeEnd } = pipe();
-    const child = run(
+    const { child, next } = await runUntil(
+      "holding",
       `${HOLD}
        held.value.ended.then(() => { console.log("ended"); process.exit(7); });
        setInterval(() => {}, 1000);
        console.log("holding");`,
       readEnd,
     );
-    closeSync(readEnd);
-    const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-    expect((await reader.read()).value).toBe("holding\n");
     writeSync(writeEnd, Buffer.alloc(10_000));
     expect(child.exitCode).toBeNull();
     closeSync(writeEnd);
-    expect((await reader.read()).value).toBe("ended\n");
+    expect(await next()).toBe("ended\n");
     expect(await child.exited).toBe(7);
   });
 
@@ -151,13 +156,11 @@ const BUSY = {
 describe("a bound after the end", () => {
   test.each(Object.entries(BUSY))("ends the process in %s", async (_, busy) => {
     const { readEnd, writeEnd } = pipe();
-    const child = run(
+    const { child } = await runUntil(
+      "busy",
       `${HOLD} held.value.exitAfter(50); require("node:fs").writeSync(1, "busy\\n"); ${busy}`,
       readEnd,
     );
-    closeSync(readEnd);
-    const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-    expect((await reader.read()).value).toBe("busy\n");
     closeSync(writeEnd);
     expect(await child.exited).toBe(143);
     for (const pid of processesOf(SLEEP)) process.kill(pid, "SIGKILL");
@@ -191,7 +194,8 @@ test.skipIf(process.platform !== "linux")(
   "the end of a lifeline is noticed even if no thread can be started",
   async () => {
     const { readEnd, writeEnd } = pipe();
-    const child = run(
+    const { child } = await runUntil(
+      "holding",
       `import { withoutThreads } from "${import.meta.dir}/without-threads.ts";
      import { holdLifeline } from "${source}/contract/lifeline.ts";
      await withoutThreads();
@@ -201,9 +205,6 @@ test.skipIf(process.platform !== "linux")(
      console.log("holding");`,
       readEnd,
     );
-    closeSync(readEnd);
-    const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-    expect((await reader.read()).value).toBe("holding\n");
     writeSync(writeEnd, "not an end");
     closeSync(writeEnd);
     expect(await child.exited).toBe(143);
@@ -251,96 +252,5 @@ describe("the parent's half", () => {
     expect(first).toBe("it lives");
     gone.resolve();
     expect(await child.exited).toBe(7);
-  });
-});
-
-describe("at the end of the spawner", () => {
-  function scene(ending: (log: string[]) => Ending) {
-    const log: string[] = [];
-    const bounds: number[] = [];
-    const clock = manualClock();
-    const { promise: ended, resolve: endSpawner } = Promise.withResolvers<void>();
-    let terminate = () => {};
-    const hurry = new AbortController();
-    const exitAfter = (ms: number) => void bounds.push(ms);
-    endWithSpawner({ lifeline: { ended, exitAfter }, clock, hurry }, ending(log), {
-      onTerminate: (handler) => {
-        terminate = handler;
-      },
-      exit: (status) => void log.push(`exit ${status}`),
-    });
-    const turn = () => new Promise((resume) => setImmediate(resume));
-    return { log, clock, bounds, hurry, endSpawner, terminate: () => terminate(), turn };
-  }
-  const agent =
-    (windDown: () => Promise<number>) =>
-    (log: string[]): Ending => ({
-      kind: "agent",
-      recordSpawnerEnded: () => void log.push("spawner_ended"),
-      windDown: () => {
-        log.push("wind down");
-        return windDown();
-      },
-    });
-
-  test("a script child exits 143 at once, and within a second whatever it does", async () => {
-    const { log, bounds, endSpawner, turn } = scene(() => ({ kind: "script" }));
-    endSpawner();
-    await turn();
-    expect([log, bounds]).toEqual([["exit 143"], [1_000]]);
-  });
-
-  test("a script child that is told to end by a signal does the same", () => {
-    const { log, terminate } = scene(() => ({ kind: "script" }));
-    terminate();
-    expect(log).toEqual(["exit 143"]);
-  });
-
-  test("a signal to a child that holds a lifeline makes its own children end sooner", async () => {
-    const { hurry, terminate } = scene(agent(() => new Promise(() => {})));
-    expect(hurry.signal.aborted).toBe(false);
-    terminate();
-    expect(hurry.signal.aborted).toBe(true);
-  });
-
-  test("an agent child records it, winds down and exits with the result of the wind-down", async () => {
-    const { log, endSpawner, turn } = scene(agent(async () => 0));
-    endSpawner();
-    await turn();
-    expect(log).toEqual(["spawner_ended", "wind down", "exit 0"]);
-  });
-
-  test("a teardown that still runs after 20 s is cut short with 143", async () => {
-    const { log, bounds, clock, endSpawner, turn } = scene(agent(() => new Promise(() => {})));
-    endSpawner();
-    await turn();
-    await clock.advance(19_999);
-    expect([log, bounds]).toEqual([["spawner_ended", "wind down"], [20_000]]);
-    await clock.advance(1);
-    expect(log.at(-1)).toBe("exit 143");
-  });
-
-  test("an end after SIGTERM has begun the wind-down writes nothing, but still limits its time", async () => {
-    const { log, clock, endSpawner, terminate, turn } = scene(agent(() => new Promise(() => {})));
-    terminate();
-    endSpawner();
-    await turn();
-    await clock.advance(20_000);
-    expect(log).toEqual(["wind down", "exit 143"]);
-  });
-
-  test("a signal after the end starts no second wind-down", async () => {
-    const { log, endSpawner, terminate, turn } = scene(agent(() => new Promise(() => {})));
-    endSpawner();
-    await turn();
-    terminate();
-    expect(log).toEqual(["spawner_ended", "wind down"]);
-  });
-
-  test("a wind-down that fails is a failed exit", async () => {
-    const { log, terminate, turn } = scene(agent(() => Promise.reject(new Error("disk full"))));
-    terminate();
-    await turn();
-    expect(log).toEqual(["wind down", "exit 1"]);
   });
 });

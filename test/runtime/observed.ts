@@ -1,6 +1,7 @@
 /** Stopping what is done with a session at each of its steps: wherever it makes use of the session, the real one. */
 
-import { createRoostClient, type RegisteredSession, systemClock } from "../../src/runtime/index.ts";
+import { createRoostClient, type RegisteredSession } from "../../src/runtime/index.ts";
+import { patientClock } from "../kit/patient-clock.ts";
 
 /** Is told of each use: a property that is read, a promise that has settled, a returned function that is called. */
 export type Touched = (what: string) => void;
@@ -42,7 +43,7 @@ function observedValue(value: unknown, touched: Touched, name: string): unknown 
 
 /** The session, its uses told, those of its clock among them: the launcher's and the client's. */
 export function watchedSession<T extends RegisteredSession>(session: T, touched: Touched): T {
-  const clock = observed(systemClock, touched, "clock.");
+  const clock = observed(patientClock, touched, "clock.");
   const { client, credential } = session.registration;
   const registration = { client: createRoostClient(client.url, clock), credential };
   return observed({ ...session, clock, registration }, touched);

@@ -12,8 +12,8 @@ import {
   openSession,
   parseArtifactName,
   parseArtifactVersion,
-  systemClock,
 } from "../../src/runtime/index.ts";
+import { patientClock } from "../kit/patient-clock.ts";
 import { shared } from "../kit/shared.ts";
 import { childBinary, createWorld, ROOMY, type World } from "./world.ts";
 
@@ -107,9 +107,9 @@ export async function openParent(
     output: { stdout: keep, stderr: keep },
   });
   if (!opened.ok || !canDelegate(opened.value)) throw new Error(JSON.stringify(opened));
-  const session = opened.value;
+  const session = { ...opened.value, clock: patientClock };
   const launchAs = (mode: string, how: LaunchHow = {}) => {
-    const { clock = systemClock, environment: more, ...request } = how;
+    const { clock = patientClock, environment: more, ...request } = how;
     const lent = { ...session, clock, environment: { ...environment, CHILD_MODE: mode, ...more } };
     return launch(lent, { ...coordinates("local/worker"), contextId: "ctx_test", ...request });
   };

@@ -10,7 +10,7 @@ import {
   type SessionOptions,
 } from "../../src/runtime/index.ts";
 import { leasePort } from "../kit/leased-port.ts";
-import { type RawServer, rawServer, reply } from "../kit/raw-server.ts";
+import { rawServers, reply } from "../kit/raw-server.ts";
 import { coordinates } from "./parent.ts";
 import { createWorld, type World } from "./world.ts";
 
@@ -19,7 +19,7 @@ setDefaultTimeout(120_000);
 
 let world: World;
 let written = "";
-const servers: RawServer[] = [];
+const serve = rawServers();
 
 beforeAll(async () => {
   world = await createWorld();
@@ -30,9 +30,8 @@ beforeAll(async () => {
   await world.publish("local/unnamed", "spawn: {allow: [worker]}");
 });
 afterAll(() => world.stop());
-afterEach(async () => {
+afterEach(() => {
   written = "";
-  await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
 async function keep(bytes: Uint8Array): Promise<void> {
@@ -67,12 +66,6 @@ async function refusal(opening: Opening): Promise<string> {
   return opened.ok ? "it opened" : describeRefusal(opened.fault);
 }
 
-async function server(answer: Parameters<typeof rawServer>[0]): Promise<RawServer> {
-  const one = await rawServer(answer);
-  servers.push(one);
-  return one;
-}
-
 describe("the daemon registers", () => {
   test("a session that may spawn, with a credential of its own", async () => {
     const opened = await open({});
@@ -105,7 +98,7 @@ describe("the daemon registers", () => {
   });
 
   test("no other session: no connection is opened, and no address is needed", async () => {
-    const silent = await server(reply(200, "{}"));
+    const silent = await serve(reply(200, "{}"));
     for (const MURMUR_ROOST_URL of [silent.url, undefined]) {
       const opened = await open({ capsule: "local/worker", environment: { MURMUR_ROOST_URL } });
       if (!opened.ok) throw new Error(describeRefusal(opened.fault));
@@ -137,7 +130,7 @@ describe("delegate-task", () => {
       "local/chief",
       "spawn: {allow: [murmur/z, local/a, murmur/z], workdir_snapshot: [local/a]}",
     );
-    const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
+    const daemon = await serve(reply(200, '{"credential":"msc1.a.b"}'));
     const opened = await open({ capsule: "local/chief", environment: { MURMUR_ROOST_URL: daemon.url } });
     if (!opened.ok || !canDelegate(opened.value)) throw new Error("it may not delegate");
     const { definition, capsules } = opened.value.delegateTask;
@@ -171,7 +164,7 @@ describe("delegate-task", () => {
   ])(
     "refuses %s: a model could not name its capsules, and the daemon hears of no session",
     async (capsule, why) => {
-      const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
+      const daemon = await serve(reply(200, '{"credential":"msc1.a.b"}'));
       const said = await refusal({ capsule, environment: { MURMUR_ROOST_URL: daemon.url } });
       expect(said).toBe(
         `E-MAN-003: manifest parse error: '${capsule}/0.1.0': capabilities.spawn.allow: ${why}`,
@@ -194,7 +187,7 @@ describe("the launch is refused for", () => {
   });
 
   test("a daemon that refuses", async () => {
-    const no = await server(reply(403, '{"error":"capsule \'local/parent\' is not in --spawn-allow"}'));
+    const no = await serve(reply(403, '{"error":"capsule \'local/parent\' is not in --spawn-allow"}'));
     expect(await refusal({ environment: { MURMUR_ROOST_URL: no.url } })).toEndWith(
       `mur-roost at ${no.url}: capsule 'local/parent' is not in --spawn-allow`,
     );
@@ -203,7 +196,7 @@ describe("the launch is refused for", () => {
   test.each(["", "\n", "  \n", "one\ntwo\n", "two words\n", "msa1.a.b\n\n", "ü\n", "x".repeat(20_000)])(
     "an input that is no approval (%#), which is never taken for a start by hand",
     async (input) => {
-      const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
+      const daemon = await serve(reply(200, '{"credential":"msc1.a.b"}'));
       const said = await refusal({ input, environment: { MURMUR_ROOST_URL: daemon.url } });
       expect(said).toStartWith("E-RUN-019: --spawn-grant-stdin: no spawn approval on standard input");
       expect(daemon.received()).toBe("");
@@ -218,7 +211,7 @@ describe("the launch is refused for", () => {
     ["E-RUN-020", { MURMUR_SPAWNER: "{}" }],
     ["E-RUN-020", { MURMUR_SPAWNER_LIFELINE: "1" }],
   ])("%s, given %p, before the daemon hears of a session", async (code, environment) => {
-    const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
+    const daemon = await serve(reply(200, '{"credential":"msc1.a.b"}'));
     const said = await refusal({ environment: { ...environment, MURMUR_ROOST_URL: daemon.url } });
     expect(said).toStartWith(`${code}: ${Object.keys(environment)[0]} `);
     expect(daemon.received()).toBe("");
@@ -247,7 +240,7 @@ describe("the launch is refused for", () => {
 });
 
 test("a failed deregistration is one line of warning, and changes nothing", async () => {
-  const daemon = await server(reply(200, '{"credential":"msc1.a.b"}'));
+  const daemon = await serve(reply(200, '{"credential":"msc1.a.b"}'));
   const opened = await open({ environment: { MURMUR_ROOST_URL: daemon.url } });
   if (!opened.ok) throw new Error(describeRefusal(opened.fault));
   await daemon.close();

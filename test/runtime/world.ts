@@ -43,6 +43,11 @@ export async function createWorld(flags: readonly string[] = [], { apart = false
   };
 }
 
+/** The arguments that start a capsule, which is `local/parent` at 0.1.0. */
+export function runArguments(workdir: string): string[] {
+  return ["run", "--capsule", "local/parent", "--capsule-version", "0.1.0", "--workdir", workdir];
+}
+
 /** The program of a capsule that keeps the contract, or breaks it where it is told to (child-program.ts). */
 export function childBinary(): Promise<string> {
   return compiled(join(import.meta.dir, "child-program.ts"));

@@ -11,8 +11,8 @@ import {
   endAll,
   type LaunchedChild,
   launch,
-  systemClock,
 } from "../../../src/runtime/index.ts";
+import { patientClock } from "../../kit/patient-clock.ts";
 import { exchangeRaw } from "../../kit/raw-http.ts";
 import { coordinates } from "../parent.ts";
 import { sharedHost } from "./shared-host.ts";
@@ -59,12 +59,12 @@ test("a child's door accepts no task from a web page, even if it asks for no tok
     expect(answer.body).toStartWith('{"error":"refused before it was read: this door answers only requests');
   }
   const asked = { door: child.door, id: "1", method: "SendMessage" };
-  expect(await callDoor({ ...asked, params: userMessage("msg_1", "its own") }, systemClock)).toMatchObject({
+  expect(await callDoor({ ...asked, params: userMessage("msg_1", "its own") }, patientClock)).toMatchObject({
     kind: "result",
     result: { task: { status: { state: "TASK_STATE_WORKING" } } },
   });
   expect(await child.exited).toEqual({ kind: "exited", status: 0 });
-  await endAll([child], systemClock);
+  await endAll([child], patientClock);
   child.release();
 });
 

@@ -1,8 +1,8 @@
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { deliverTask } from "../../../src/runtime/delegation/hand-over.ts";
 import { parseDoorUrl, Secret } from "../../../src/runtime/index.ts";
 import { type ManualClock, manualClock } from "../../kit/manual-clock.ts";
-import { type RawServer, rawServer, reply } from "../../kit/raw-server.ts";
+import { type RawAnswering, rawServers, reply } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
 
@@ -10,15 +10,10 @@ const APPROVAL = new Secret(`msa1.${"eyJ2IjoxLCJ4".repeat(6)}.${"Q".repeat(43)}`
 /** What the child said, as it stands in a fault. */
 const fenced = (said: string) =>
   `its message:\n<untrusted-content source=delegation:worker>\n${said}\n</untrusted-content>`;
-const servers: RawServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
-
-type Answer = Parameters<typeof rawServer>[0];
+const serve = rawServers();
 
 /** A delivery to a door that gives these answers in turn, the last one again and again; its clock stands still. */
-async function begin(...answers: Answer[]) {
+async function begin(...answers: RawAnswering[]) {
   const manual = manualClock();
   const waits: number[] = [];
   const clock: ManualClock = {
@@ -29,8 +24,7 @@ async function begin(...answers: Answer[]) {
     },
   };
   let asked = 0;
-  const server = await rawServer((socket) => answers[Math.min(asked++, answers.length - 1)]?.(socket));
-  servers.push(server);
+  const server = await serve((socket) => answers[Math.min(asked++, answers.length - 1)]?.(socket));
   const door = parseDoorUrl(server.url);
   if (!door) throw new Error("no door");
   const cancel = new AbortController();
@@ -62,7 +56,7 @@ async function begin(...answers: Answer[]) {
 const REQUEST_MS = 30_000;
 
 /** The same, until it settles. Its clock is moved in its pauses alone, so that no request takes any time. */
-async function deliver(...answers: Answer[]) {
+async function deliver(...answers: RawAnswering[]) {
   const { result, clock, asked, waits, received } = await begin(...answers);
   const isPausing = () => (waits.at(-1) ?? REQUEST_MS) < REQUEST_MS;
   let end: Awaited<typeof result> | undefined;
@@ -170,7 +164,7 @@ test("an answer that is already arriving counts, even if its child has ended by 
 });
 
 const quoting = `no operator-token and no ${APPROVAL.reveal()}, nor ${APPROVAL.reveal().slice(20, 60)} or msc1.eyJ.x, please`;
-test.each<[string, Answer, string]>([
+test.each<[string, RawAnswering, string]>([
   ["an error", reply(200, JSON.stringify({ error: { code: 1, message: quoting } })), "the error 1"],
   ["a status", reply(500, JSON.stringify({ error: { message: quoting } })), "status 500, for 30 s"],
 ])("a token that the door quotes in %s is in no fault", async (_, answer, what) => {

@@ -1,6 +1,6 @@
 /** A report: its record, its post, and the record updated with the result of the post. */
 
-import { afterEach, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Post, type Report, reportCompletion } from "../../../src/runtime/delegation/completion.ts";
@@ -8,13 +8,10 @@ import { postToDoor } from "../../../src/runtime/delegation/serve-task.ts";
 import { parseDoorUrl } from "../../../src/runtime/index.ts";
 import { close } from "../../../src/sys/descriptors.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
-import { type RawServer, rawServer, reply } from "../../kit/raw-server.ts";
+import { type RawAnswering, rawServers, reply } from "../../kit/raw-server.ts";
 import { hold, identity, scratch } from "./kit.ts";
 
-const servers: RawServer[] = [];
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map((server) => server.close()));
-});
+const serve = rawServers();
 
 const OK: Report = { status: "ok", durationMs: 4210, reportedBy: "child" };
 
@@ -41,9 +38,8 @@ async function reported(report: Report, post?: Post, path = scratch()) {
 }
 
 /** A child's post to a door that answers so. */
-async function posted(answer: Parameters<typeof rawServer>[0], report = OK) {
-  const server = await rawServer(answer);
-  servers.push(server);
+async function posted(answer: RawAnswering, report = OK) {
+  const server = await serve(answer);
   const url = parseDoorUrl(server.url);
   const post =
     url &&
@@ -102,7 +98,7 @@ describe("a child's post", () => {
 
   const error = (message: string) =>
     JSON.stringify({ jsonrpc: "2.0", id: 1, error: { code: -31002, message } });
-  test.each<[string, Parameters<typeof rawServer>[0], string]>([
+  test.each<[string, RawAnswering, string]>([
     ["an error answer", reply(200, error("nobody waits")), "nobody waits"],
     ["an error answer with a status of its own", reply(403, error("nobody waits")), "nobody waits"],
     ["what stands before the door", reply(401, "no token"), "it answered with status 401"],

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { leasePort } from "../../kit/leased-port.ts";
 import { until } from "../../kit/until.ts";
-import { processesOf } from "../world.ts";
+import { processesOf, runArguments } from "../world.ts";
 import { blocksOf, type Continued, recordOf, recordsOf, type Started } from "./driving.ts";
 import { workerBinary } from "./host.ts";
 import { sharedHost } from "./shared-host.ts";
@@ -29,15 +29,7 @@ interface Steps {
 
 /** A parent process; `next` waits until it has told a step. */
 async function startParent(port: number, task: string) {
-  const run = [
-    "run",
-    "--capsule",
-    "local/parent",
-    "--capsule-version",
-    "0.1.0",
-    "--workdir",
-    host().world.workdir,
-  ];
+  const run = runArguments(host().world.workdir);
   const program = join(import.meta.dir, "parent-program.ts");
   const parent = Bun.spawn([process.execPath, program, ...run, String(port), task], {
     env: {

@@ -12,9 +12,9 @@ import {
   launch,
   parseDoorUrl,
   type Secret,
-  systemClock,
 } from "../../../src/runtime/index.ts";
 import { leasePort } from "../../kit/leased-port.ts";
+import { patientClock } from "../../kit/patient-clock.ts";
 import { rawServer } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
@@ -30,7 +30,7 @@ interface Serving {
 
 /** A request of somebody who has the token. */
 function ask({ door, token }: Serving, method: string, params: object) {
-  return callDoor({ door, id: "1", method, params, token }, systemClock);
+  return callDoor({ door, id: "1", method, params, token }, patientClock);
 }
 
 async function stateOf(serving: Serving, id: string): Promise<unknown> {
@@ -54,7 +54,7 @@ async function ready(completionDoor?: DoorUrl) {
 
 /** Ends it; its own record. */
 async function end(child: LaunchedChild, records: string): Promise<Record<string, unknown>> {
-  await endAll([child], systemClock);
+  await endAll([child], patientClock);
   child.release();
   return JSON.parse(readFileSync(join(records, "completion.json"), "utf8"));
 }

@@ -4,10 +4,11 @@ import { expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callDoor, userMessage } from "../../../src/runtime/delegation/a2a.ts";
-import { endAll, launch, systemClock } from "../../../src/runtime/index.ts";
+import { endAll, launch } from "../../../src/runtime/index.ts";
+import { patientClock } from "../../kit/patient-clock.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
-import { processesOf } from "../world.ts";
+import { processesOf, runArguments } from "../world.ts";
 import { sharedHost } from "./shared-host.ts";
 import { writeChild } from "./shell-child.ts";
 
@@ -25,7 +26,7 @@ async function worker(task: string | undefined, { mode = "exit" } = {}) {
   if (!child.door || !child.records.ok) throw new Error("no door or no records");
   const { door } = child;
   const ask = async (method: string, params: object) => {
-    const reply = await callDoor({ door, id: "1", method, params }, systemClock);
+    const reply = await callDoor({ door, id: "1", method, params }, patientClock);
     if (reply.kind !== "result") throw new Error(JSON.stringify(reply));
     return reply.result as { task: { id: string }; status: { state: string } };
   };
@@ -59,7 +60,7 @@ test("a session that is told to stop while idle ends ok, whether or not it had a
   const without = await worker(undefined);
   const after = await worker("done", { mode: "sleep" });
   await until("it is done", async () => (await after.state()) === "TASK_STATE_COMPLETED");
-  await endAll([without.child, after.child], systemClock);
+  await endAll([without.child, after.child], patientClock);
   for (const { events } of [without, after]) {
     expect(await events()).toMatchObject([START, { event: "session_end", exit_status: "ok" }]);
   }
@@ -67,7 +68,7 @@ test("a session that is told to stop while idle ends ok, whether or not it had a
 
 test("a session that is told to stop during its task, or whose task was canceled, is canceled", async () => {
   const ended = await worker("forever");
-  await endAll([ended.child], systemClock);
+  await endAll([ended.child], patientClock);
   const canceled = await worker("forever");
   await canceled.cancel();
   for (const { events } of [ended, canceled]) {
@@ -98,8 +99,7 @@ test("a session whose spawner is killed says so before its end event", async () 
   );
   const program = join(import.meta.dir, "plain-worker-program.ts");
   const binary = writeChild(host().world.home, "plain", `exec '${process.execPath}' '${program}' "$@"`);
-  const args = ["run", "--capsule", "local/parent", "--capsule-version", "0.1.0", "--workdir", path];
-  const parent = Bun.spawn([process.execPath, script, ...args], {
+  const parent = Bun.spawn([process.execPath, script, ...runArguments(path)], {
     env: { ...host().session.environment, MURMUR_MUR_BINARY: binary } as Record<string, string>,
     stdio: ["ignore", "pipe", "inherit"],
   });

@@ -10,7 +10,7 @@ import { manualClock } from "../../kit/manual-clock.ts";
 import { shared } from "../../kit/shared.ts";
 import { until } from "../../kit/until.ts";
 import { openParent, sharedWorld } from "../parent.ts";
-import { processesOf } from "../world.ts";
+import { processesOf, runArguments } from "../world.ts";
 import { started } from "./driving.ts";
 import { serveDelegations } from "./host.ts";
 
@@ -70,16 +70,7 @@ test("a capsule ended by SIGTERM ends its deaf child by itself, before its own 5
 });
 
 test("a capsule whose spawner has ended ends its deaf child within its own 20 s", async () => {
-  const argv = [
-    "run",
-    "--capsule",
-    "local/parent",
-    "--capsule-version",
-    "0.1.0",
-    "--workdir",
-    world().workdir,
-  ];
-  const top = Bun.spawn([parent().binary, ...argv], {
+  const top = Bun.spawn([parent().binary, ...runArguments(world().workdir)], {
     env: parent().environment,
     stdio: ["ignore", "ignore", "pipe"],
   });

@@ -2,11 +2,12 @@
 
 import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { endAll, launch, type RegisteredSession, systemClock } from "../../../src/runtime/index.ts";
+import { endAll, launch, type RegisteredSession } from "../../../src/runtime/index.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { patientClock } from "../../kit/patient-clock.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates, sharedParent } from "../parent.ts";
-import { processesOf } from "../world.ts";
+import { processesOf, runArguments } from "../world.ts";
 
 const snapshot =
   "spawn: {allow: [local/worker], workdir_snapshot: [local/worker]}, env: {allow: [CHILD_MODE]}";
@@ -22,7 +23,7 @@ test.each([
 ])("functions that %s do not stop a child from being launched", async (_, mistaken) => {
   parent().forget();
   const child = await parent().launched("agent", { onStarted: mistaken, onProgress: mistaken });
-  await endAll([child], systemClock);
+  await endAll([child], patientClock);
   child.release();
   for (const name of ["onStarted", "onProgress"]) {
     await until(`${name} is complained of`, () =>
@@ -41,7 +42,7 @@ test.each([
   const outcome = await launch({ ...parent().session, environment, output }, asked);
   if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
   // It has written all that it has to write when it takes a signal.
-  await endAll([outcome.child], systemClock);
+  await endAll([outcome.child], patientClock);
   expect(await outcome.child.exited).toEqual({ kind: "exited", status: 0 });
   outcome.child.release();
 });
@@ -106,19 +107,10 @@ test.skipIf(process.platform !== "linux")("a copy that gets no thread says so", 
 });
 
 test("a session is refused if the C library cannot be called", async () => {
-  const argv = [
-    "run",
-    "--capsule",
-    "local/parent",
-    "--capsule-version",
-    "0.1.0",
-    "--workdir",
-    world().workdir,
-  ];
   const program = `
     import { openSession } from "${join(import.meta.dir, "../../../src/runtime/index.ts")}";
     process.argv.splice(2);
-    process.argv.push(...${JSON.stringify(argv)});
+    process.argv.push(...${JSON.stringify(runArguments(world().workdir))});
     console.log(JSON.stringify(await openSession()));`;
   const child = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
     // What happens on a host that refuses writable-executable memory.

@@ -9,10 +9,10 @@ import {
   launch,
   parseRoostUrl,
   type RegisteredSession,
-  systemClock,
 } from "../../../src/runtime/index.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
+import { patientClock } from "../../kit/patient-clock.ts";
 import { rawServer } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
 import { PRELUDE, STAY, says, writeChild } from "../delegation/shell-child.ts";
@@ -49,7 +49,7 @@ async function leavesNothing(
   const added = by.children().filter((name) => !before.folders.includes(name));
   if (outcome.kind === "launched") {
     expect(added).toEqual([outcome.child.workdir.path.split("/").at(-1) ?? ""]);
-    await endAll([outcome.child], systemClock);
+    await endAll([outcome.child], patientClock);
     outcome.child.release();
   } else {
     if (outcome.kind !== "failed") throw new Error(JSON.stringify(outcome));

@@ -1,19 +1,20 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createRoostClient, endAll, launch, parseRoostUrl, systemClock } from "../../../src/runtime/index.ts";
+import { createRoostClient, endAll, launch, parseRoostUrl } from "../../../src/runtime/index.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
+import { patientClock } from "../../kit/patient-clock.ts";
 import { rawServer } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates, sharedParent } from "../parent.ts";
-import { processesOf } from "../world.ts";
+import { processesOf, runArguments } from "../world.ts";
 
 const { world, parent } = sharedParent();
 
 describe("ending a child", () => {
   test("gives it time to wind down: its session is retired, and it chooses its exit status", async () => {
     const child = await parent().launched("agent");
-    await endAll([child], systemClock);
+    await endAll([child], patientClock);
     expect(await child.exited).toEqual({ kind: "exited", status: 0 });
     const status = await parent().session.registration.client.status(child.sessionId);
     expect(status).toMatchObject({ value: { status: "complete", live_children: 0 } });
@@ -59,7 +60,7 @@ describe("ending a child", () => {
     const { client } = parent().session.registration;
     const before = await client.status(parent().session.id);
     const scripts = await Promise.all([1, 2, 3, 4].map(() => parent().launched("long-script")));
-    await endAll(scripts, systemClock);
+    await endAll(scripts, patientClock);
     for (const script of scripts) {
       expect(await script.exited).toEqual({ kind: "exited", status: 143 });
       expect(await client.status(script.sessionId)).toMatchObject({ value: { status: "failed" } });
@@ -71,7 +72,7 @@ describe("ending a child", () => {
   test("does not change the outcome of one that has exited, and may be requested twice", async () => {
     const child = await parent().launched("script");
     await child.exited;
-    await Promise.all([endAll([child], systemClock), endAll([child], systemClock)]);
+    await Promise.all([endAll([child], patientClock), endAll([child], patientClock)]);
     expect(await child.exited).toEqual({ kind: "exited", status: 0 });
   });
 
@@ -108,36 +109,29 @@ describe("ending a child", () => {
 });
 
 describe("a child ends with its parent", () => {
-  const environment = (mode: string) => ({
-    PATH: process.env.PATH,
-    HOME: world().home,
-    MURMUR_ROOST_URL: world().roostUrl,
-    CHILD_MODE: mode,
-  });
-  const top = (mode: string) =>
-    Bun.spawn(
-      [
-        parent().binary,
-        "run",
-        "--capsule",
-        "local/parent",
-        "--capsule-version",
-        "0.1.0",
-        "--workdir",
-        world().workdir,
-      ],
-      { env: environment(mode), stdio: ["ignore", "pipe", "inherit"] },
-    );
+  /** A parent in a process of its own, once it is ready. */
+  async function startTop(mode: string) {
+    const top = Bun.spawn([parent().binary, ...runArguments(world().workdir)], {
+      env: {
+        PATH: process.env.PATH,
+        HOME: world().home,
+        MURMUR_ROOST_URL: world().roostUrl,
+        CHILD_MODE: mode,
+      },
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const ready = top.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    expect((await ready.read()).value).toContain('"session_id"');
+    return top;
+  }
 
   test("in a chain whose top is killed, from the top down", async () => {
     await world().publish("local/parent", "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE]}");
     await world().publish("local/worker", "spawn: {allow: [local/worker]}, env: {allow: [CHILD_MODE]}");
     writeFileSync(join(world().home, "levels"), "2");
-    const process = top("chain");
-    const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
-    expect((await ready.read()).value).toContain('"session_id"');
+    const top = await startTop("chain");
     expect(processesOf(world().workdir)).toHaveLength(3);
-    process.kill("SIGKILL");
+    top.kill("SIGKILL");
     await until("every descendant is gone", () => processesOf(world().workdir).length === 0);
     const records = Bun.spawnSync(["find", join(world().home, ".murmur", "records"), "-name", "trace.jsonl"]);
     const traces = records.stdout.toString().trim().split("\n");
@@ -152,21 +146,17 @@ describe("a child ends with its parent", () => {
   });
 
   test("even if it is a script that is computing", async () => {
-    const process = top("long-script:busy");
-    const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
-    expect((await ready.read()).value).toContain('"session_id"');
+    const top = await startTop("long-script:busy");
     expect(processesOf(world().workdir)).toHaveLength(3);
-    process.kill("SIGKILL");
+    top.kill("SIGKILL");
     await until("every child is gone", () => processesOf(world().workdir).length === 0);
   });
 
   test("and so does each of several siblings, even if the others live", async () => {
     writeFileSync(join(world().home, "levels"), "0");
-    const process = top("siblings");
-    const ready = process.stdout.pipeThrough(new TextDecoderStream()).getReader();
-    expect((await ready.read()).value).toContain('"session_id"');
+    const top = await startTop("siblings");
     expect(processesOf(world().workdir)).toHaveLength(5);
-    process.kill("SIGKILL");
+    top.kill("SIGKILL");
     await until("every child is gone", () => processesOf(world().workdir).length === 0);
   });
 });

@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { endAll, parseArtifactName, parseDoorUrl, systemClock } from "../../../src/runtime/index.ts";
+import { endAll, parseArtifactName, parseDoorUrl } from "../../../src/runtime/index.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
+import { patientClock } from "../../kit/patient-clock.ts";
 import { until } from "../../kit/until.ts";
 import { openParent, sharedParent } from "../parent.ts";
 import { createWorld, processesOf, ROOMY } from "../world.ts";
@@ -55,7 +56,7 @@ describe("a child that keeps the contract", () => {
     expect(child.workdir.path).toMatch(/\/worker-[0-9a-f]{16}$/);
     expect(statSync(child.workdir.path).mode & 0o7777).toBe(0o700);
     expect(child.delegationId).toMatch(/^dlg_[0-9a-f]{32}$/);
-    await endAll([child], systemClock);
+    await endAll([child], patientClock);
   });
 
   test("is registered as a child, and the launcher has its door and its token", async () => {
@@ -67,7 +68,7 @@ describe("a child that keeps the contract", () => {
     });
     expect(child.door?.hostname).toBe("127.0.0.1");
     expect(child.operatorToken?.reveal()).toBe("operator-token-0123456789abcdef");
-    await endAll([child], systemClock);
+    await endAll([child], patientClock);
     expect(await child.exited).toEqual({ kind: "exited", status: 0 });
     expect(await client.status(child.sessionId)).toMatchObject({ value: { status: "complete" } });
   });
@@ -79,7 +80,7 @@ describe("a child that keeps the contract", () => {
     expect(seen).toContain("MURMUR_RUNTIME_DIR=");
     expect(seen).not.toMatch(/MURMUR_SPAWNER|MURMUR_FORMATION/);
     expect(seen).not.toContain(" 3 -> pipe");
-    await endAll([child], systemClock);
+    await endAll([child], patientClock);
   });
 
   test("may be a script, which is ready when its run has finished", async () => {
@@ -93,7 +94,7 @@ describe("a child that keeps the contract", () => {
     const child = await parent().launched("floods-stdout:100");
     await until("all of it was copied on", () => parent().written().endsWith("\nflooded\n"));
     expect(parent().written().length).toBe(100 * 65_536 + "\nflooded\n".length);
-    await endAll([child], systemClock);
+    await endAll([child], patientClock);
   });
 });
 

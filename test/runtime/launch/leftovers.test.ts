@@ -3,8 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { endAll, systemClock } from "../../../src/runtime/index.ts";
+import { endAll } from "../../../src/runtime/index.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { patientClock } from "../../kit/patient-clock.ts";
 import { until } from "../../kit/until.ts";
 import { sharedParent } from "../parent.ts";
 import { processesOf } from "../world.ts";
@@ -44,7 +45,7 @@ esac
         const kinds = outcomes.map((o) => (o.kind === "failed" ? o.failure.cause : o.kind));
         expect(kinds).toEqual(["launched", "ended", "not-json", "not-started"]);
         const children = outcomes.flatMap((o) => (o.kind === "launched" ? [o.child] : []));
-        await endAll(children, systemClock);
+        await endAll(children, patientClock);
         for (const child of children) child.release();
       }
     };
@@ -70,7 +71,7 @@ describe("tokens do not leak", () => {
     parent().forget();
     const child = await parent().launched("echoes-tokens");
     await until("its standard output is in", () => parent().written().includes("echoed\n"));
-    await endAll([child], systemClock);
+    await endAll([child], patientClock);
     const last = await child.lastStderrLines();
     expect(last).toHaveLength(20);
     expect(tokensIn(last.join())).toEqual([]);
@@ -99,7 +100,7 @@ describe("tokens do not leak", () => {
       expect(text).toContain(known);
       expect(tokensIn(text)).toEqual([]);
     }
-    await endAll([child], systemClock);
+    await endAll([child], patientClock);
     const files = readdirSync(world().home, { recursive: true, withFileTypes: true }).filter((f) =>
       f.isFile(),
     );

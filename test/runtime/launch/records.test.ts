@@ -4,9 +4,10 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { createChildSessions } from "../../../src/runtime/contract/readiness.ts";
-import { endAll, type LaunchedChild, systemClock } from "../../../src/runtime/index.ts";
+import { endAll, type LaunchedChild } from "../../../src/runtime/index.ts";
 import { statusOf } from "../../../src/sys/status.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { patientClock } from "../../kit/patient-clock.ts";
 import { writeChild } from "../delegation/shell-child.ts";
 import { sharedParent } from "../parent.ts";
 import { processesOf } from "../world.ts";
@@ -36,7 +37,7 @@ function says(records: string): string {
 const STAY = "read -r nothing <&3";
 
 async function ended(child: LaunchedChild): Promise<LaunchedChild> {
-  await endAll([child], systemClock);
+  await endAll([child], patientClock);
   return child;
 }
 
@@ -131,7 +132,7 @@ test("the held directory stays the same when its name is given to another", asyn
   renameSync(path, join(dirname(path), "moved"));
   mkdirSync(path);
   expect(statusOf(descriptor)).toEqual(before);
-  await endAll([child], systemClock);
+  await endAll([child], patientClock);
   child.release();
 });
 
@@ -162,7 +163,7 @@ describe("a child is refused if its session id is", () => {
     const { path } = child.records.value;
     const says = `names the session of another child of this capsule, ${child.sessionId};`;
     expect((await failureOf(child.sessionId, path)).message).toContain(says);
-    await endAll([child], systemClock);
+    await endAll([child], patientClock);
     expect((await failureOf(child.sessionId, path)).message).toContain(says);
     child.release();
     expect((await failureOf(child.sessionId, path)).message).toContain(says);

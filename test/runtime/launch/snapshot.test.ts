@@ -3,8 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { endAll, systemClock } from "../../../src/runtime/index.ts";
+import { endAll } from "../../../src/runtime/index.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
+import { patientClock } from "../../kit/patient-clock.ts";
 import { sharedParent } from "../parent.ts";
 
 const PARENT = "spawn: {allow: [local/worker], workdir_snapshot: [local/worker]}, env: {allow: [CHILD_MODE]}";
@@ -40,7 +41,7 @@ describe("a copy of the parent's work folder", () => {
 
     const child = await parent().launched("report");
     const given = JSON.parse(readFileSync(join(child.workdir.path, "given.json"), "utf8"));
-    await endAll([child], systemClock);
+    await endAll([child], patientClock);
     expect(readFileSync(marker, "utf8")).toBe(ran);
     expect(given.env.PLANTED).toBeUndefined();
     expect(given.env.CHILD_MODE).toBe("report");

@@ -1,11 +1,12 @@
 /** A child process of the launcher without a launch: no daemon, no session, a program of the test's choice. */
 
-import { type Clock, systemClock } from "../../../src/runtime/clock.ts";
+import type { Clock } from "../../../src/runtime/clock.ts";
 import { openLifeline } from "../../../src/runtime/contract/lifeline.ts";
 import { type ChildProcess, startProcess } from "../../../src/runtime/launch/child-process.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 import { close } from "../../../src/sys/descriptors.ts";
 import { openDirectoryPath } from "../../../src/sys/entries.ts";
+import { patientClock } from "../../kit/patient-clock.ts";
 
 export interface Started extends ChildProcess {
   /** What it wrote to its standard output after its first line, in bytes; as Latin-1 in `text`. */
@@ -15,7 +16,7 @@ export interface Started extends ChildProcess {
 }
 
 /** The operator's and the child's words are kept; its standard output is copied from its first line on. */
-export function start(command: readonly [string, ...string[]], clock: Clock = systemClock): Started {
+export function start(command: readonly [string, ...string[]], clock: Clock = patientClock): Started {
   const lifeline = openLifeline();
   const root = openDirectoryPath("/");
   if (!lifeline.ok || !root.ok) throw new Error("no descriptor is left");

@@ -8,7 +8,7 @@ import { shared } from "../../kit/shared.ts";
 import { fullPipe, type UnreadStream, unreadSocket, unreadTerminal } from "../../kit/unread.ts";
 import { until } from "../../kit/until.ts";
 import { PARENT, sharedWorld, WORKER } from "../parent.ts";
-import { childBinary } from "../world.ts";
+import { childBinary, runArguments } from "../world.ts";
 
 const world = sharedWorld(async (made) => {
   await made.publish("local/parent", PARENT);
@@ -28,16 +28,10 @@ for (const [what, open] of [
     using stream = open();
     const workdir = join(world().workdir, "..", what.replaceAll(" ", "-"));
     const parent = Bun.spawn(
-      ["sh", "-c", 'mkdir "$1" && shift && exec "$@"', "sh", workdir, program()].concat([
-        "run",
-        "--capsule",
-        "local/parent",
-        "--capsule-version",
-        "0.1.0",
-        "--workdir",
-        workdir,
-        "--json",
-      ]),
+      [
+        ...["sh", "-c", 'mkdir "$1" && shift && exec "$@"', "sh", workdir],
+        ...[program(), ...runArguments(workdir), "--json"],
+      ],
       {
         env: {
           PATH: process.env.PATH ?? "",

@@ -12,8 +12,8 @@ import {
   openSession,
   parseArtifactName,
   parseArtifactVersion,
-  systemClock,
 } from "../../../src/runtime/index.ts";
+import { patientClock } from "../../kit/patient-clock.ts";
 
 const opened = await openSession();
 if (!opened.ok || !canDelegate(opened.value)) throw new Error(JSON.stringify(opened));
@@ -27,6 +27,6 @@ if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
 let marks = 0;
 setInterval(() => writeFileSync(join(session.directories.workdir.path, "marks"), String(++marks)), 10);
 process.on("SIGTERM", async () => {
-  await endAll([outcome.child], systemClock);
+  await endAll([outcome.child], patientClock);
   process.exit(0);
 });
