@@ -5,7 +5,6 @@ import type { Descriptor } from "./descriptors.ts";
 import {
   callsOf,
   done,
-  fixedMemory,
   LONG,
   linuxCallsOf,
   MACOS,
@@ -93,13 +92,11 @@ export interface Timestamp {
 }
 
 /** Two of `struct timespec`: the last access, then the last modification. */
-const times = fixedMemory(32);
-const UTIME_OMIT = MACOS ? -2 : 0x3fff_fffe;
+const times = new BigInt64Array(4);
+const UTIME_OMIT = MACOS ? -2n : 0x3fff_fffen;
 
 /** Sets the time of the last modification. Leaves the time of the last access as it is. */
 export function setModified(descriptor: Descriptor, { seconds, nanoseconds }: Timestamp): Posix<undefined> {
-  times.view.setBigInt64(8, BigInt(UTIME_OMIT), true);
-  times.view.setBigInt64(16, BigInt(seconds), true);
-  times.view.setBigInt64(24, BigInt(nanoseconds), true);
-  return done(attributes()?.futimens(descriptor, times.at));
+  times.set([0n, UTIME_OMIT, BigInt(seconds), BigInt(nanoseconds)]);
+  return done(attributes()?.futimens(descriptor, times));
 }

@@ -40,7 +40,7 @@ export const SIZE = FFIType.u64_fast;
 type Declarations = Readonly<Record<string, FFIFunction>>;
 
 /** The declared functions, callable. */
-export type Calls<D extends Declarations> = ReturnType<typeof dlopen<D>>["symbols"];
+type Calls<D extends Declarations> = ReturnType<typeof dlopen<D>>["symbols"];
 
 /** Binds when first used. Returns all of them, or `undefined` if the C library cannot be called or lacks one. */
 export function callsOf<const D extends Declarations>(declarations: D): () => Calls<D> | undefined {

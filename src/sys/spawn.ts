@@ -9,9 +9,9 @@ import { ptr } from "bun:ffi";
 import { readdirSync } from "node:fs";
 import { fault, ok } from "../result.ts";
 import type { Descriptor } from "./descriptors.ts";
-import { type Calls, callsOf, faultOf, linuxCallsOf, MACOS, NO_CALL, type Posix } from "./library.ts";
+import { callsOf, faultOf, linuxCallsOf, MACOS, NO_CALL, type Posix } from "./library.ts";
 
-const DECLARED = {
+const libc = callsOf({
   posix_spawn: { args: ["ptr", "ptr", "ptr", "ptr", "ptr", "ptr"], returns: "i32" },
   posix_spawn_file_actions_init: { args: ["ptr"], returns: "i32" },
   posix_spawn_file_actions_destroy: { args: ["ptr"], returns: "i32" },
@@ -25,9 +25,8 @@ const DECLARED = {
   posix_spawnattr_setsigmask: { args: ["ptr", "ptr"], returns: "i32" },
   sigfillset: { args: ["ptr"], returns: "i32" },
   sigemptyset: { args: ["ptr"], returns: "i32" },
-} as const;
-const libc = callsOf(DECLARED);
-type SpawnCalls = Calls<typeof DECLARED>;
+});
+type SpawnCalls = NonNullable<ReturnType<typeof libc>>;
 
 /** glibc from 2.34. */
 const newer = linuxCallsOf({

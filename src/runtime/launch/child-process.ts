@@ -9,7 +9,7 @@ import { describeError, type Posix } from "../../sys/library.ts";
 import { keepExitStatuses } from "../../sys/process.ts";
 import { spawnProcess } from "../../sys/spawn.ts";
 import { type Clock, within } from "../clock.ts";
-import type { Output } from "../output.ts";
+import { type Output, unbroken } from "../output.ts";
 import type { Secret } from "../secret.ts";
 import { createStderrEcho, createStdoutRelay, type FirstLine } from "./child-output.ts";
 import { type HeldProcess, holdProcess, lookSoon } from "./held-process.ts";
@@ -131,15 +131,6 @@ function serveProcess(pid: number, plan: StartPlan, [output = -1, errors = -1]: 
       await within(plan.clock, PIPE_END_MS, errorsEnded);
       return stderr.lastLines();
     },
-  };
-}
-
-/** The function comes from the embedding program. If it fails, the pipe is still read. */
-function unbroken(write: (bytes: Uint8Array) => Promise<void>): (bytes: Uint8Array) => Promise<void> {
-  return async (bytes) => {
-    try {
-      await write(bytes);
-    } catch {}
   };
 }
 

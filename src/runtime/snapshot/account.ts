@@ -2,7 +2,7 @@
 
 import { fault, ok, type Result } from "../../result.ts";
 import type { Descriptor } from "../../sys/descriptors.ts";
-import type { Name } from "../../sys/entries.ts";
+import { encodeName, type Name } from "../../sys/entries.ts";
 import type { Errno } from "../../sys/library.ts";
 import type { Descent } from "../tree/descent.ts";
 
@@ -51,8 +51,6 @@ export function openAccount(): Account {
 }
 
 const decoder = new TextDecoder();
-/** The longest path that can be a sample. The JSON of a longer one alone would fill the limit. */
-const SAMPLE_PATH_BYTES = SNAPSHOT_JSON_BYTES;
 
 /** Counts an entry that is not copied. `names` is the path from the folder to the entry. */
 export function skip(account: Account, names: () => Name[], reason: SkipReason): void {
@@ -62,7 +60,8 @@ export function skip(account: Account, names: () => Name[], reason: SkipReason):
   let bytes = 0;
   for (const name of names()) {
     bytes += name.length + 1;
-    if (bytes > SAMPLE_PATH_BYTES) break;
+    // The JSON of a longer path alone would fill the limit.
+    if (bytes > SNAPSHOT_JSON_BYTES) break;
     parts.push(decoder.decode(name));
   }
   account.skipped.push({ path: parts.join("/"), reason });
@@ -86,6 +85,9 @@ function jsonBytes(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
 }
 
+/** What the runtime itself writes at the top level of a work folder. It is not copied. */
+export const OWNED_NAMES = ["peer-in", "out"].map(encodeName);
+
 export interface CopyTask {
   readonly from: Descriptor;
   /** The destination, which is empty. Its own mode and time are left as they are. */
@@ -97,8 +99,6 @@ export interface CopyTask {
   readonly ceiling: number;
   /** Directories that are not copied, by identity, wherever they are. */
   readonly ownedDirectories: ReadonlySet<string>;
-  /** Names that are not copied at the top level, as text. */
-  readonly ownedNames: readonly string[];
 }
 
 /** Why a copy was not completed. */

@@ -11,6 +11,7 @@ import {
   ABORTED,
   type CopyFault,
   type CopyTask,
+  OWNED_NAMES,
   type SnapshotProgress,
   type WorkdirSnapshot,
 } from "./account.ts";
@@ -48,9 +49,6 @@ export interface SnapshotFault {
   readonly message: string;
 }
 
-/** What the runtime itself writes at the top level of a work folder. */
-const OWNED_NAMES = ["peer-in", "out"];
-
 /**
  * Copies a work folder. This runs in a separate thread, so that it does not use the event loop's time or make it wait
  * for a disk. The counts are of what was copied. If the folder changes meanwhile, each entry is copied as it is when
@@ -84,7 +82,6 @@ async function copyFolder(request: SnapshotRequest): Promise<Outcome> {
         toPath: encodeName(request.destination.path),
         ceiling: request.ceilingBytes,
         ownedDirectories: owned.value,
-        ownedNames: OWNED_NAMES,
       });
     } finally {
       close(destination.value);
@@ -107,7 +104,7 @@ function ownedDirectories({ source, destination, runtimeOwned }: SnapshotRequest
     owned.add(identityOf(status.value));
   }
   for (const name of OWNED_NAMES) {
-    const status = statusAt(source.descriptor, encodeName(name));
+    const status = statusAt(source.descriptor, name);
     if (status.ok && status.value.kind === "directory") owned.add(identityOf(status.value));
   }
   return ok(owned);

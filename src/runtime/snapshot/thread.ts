@@ -25,6 +25,7 @@ import {
   type CopyTask,
   closeAccount,
   failed,
+  OWNED_NAMES,
   openAccount,
   type SnapshotProgress,
   skipped,
@@ -142,9 +143,8 @@ function finishDirectory(copy: Copy, status: Status): Copied {
 /** Copies one entry. A directory is made, opened, and returned to be filled. */
 function copyEntry(copy: Copy, entry: Entry, atTop: boolean): Copied<Level | undefined> {
   const { name } = entry;
-  if (atTop && copy.task.ownedNames.some((owned) => Buffer.from(owned).equals(name))) {
-    return skipped(copy, name, "runtime-owned");
-  }
+  const owned = atTop && OWNED_NAMES.some((one) => Buffer.compare(one, name) === 0);
+  if (owned) return skipped(copy, name, "runtime-owned");
   const from = copy.source.directory();
   const to = copy.destination.directory();
   if (from === undefined) return skipped(copy, name, "unreadable");

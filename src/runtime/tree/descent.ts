@@ -27,26 +27,14 @@ export function identityOf({ device, inode }: Pick<Status, "device" | "inode">):
   return `${device}:${inode}`;
 }
 
-export interface Descent {
-  /** The directory that the descent is in. `undefined` if it was moved away meanwhile. */
-  readonly directory: () => Descriptor | undefined;
-  /** Enters a directory that was opened in the present one. The descent closes it. */
-  readonly enter: (name: Name, opened: Descriptor, status: Status) => void;
-  /** Goes up one level. Returns the name of the directory that it left; `undefined` at the top. */
-  readonly leave: () => Name | undefined;
-  /** The names from the top to the present directory. */
-  readonly names: () => Name[];
-  /** Closes what is still open, except the top. */
-  readonly close: () => void;
-}
+export type Descent = ReturnType<typeof createDescent>;
 
 const PARENT = encodeName("..");
 
 /** A descent from `top`, which the caller must close. */
-export function createDescent(top: Descriptor): Descent {
+export function createDescent(top: Descriptor) {
   const levels: Level[] = [];
   const names = () => levels.map(({ name }) => name);
-  const directory = () => (levels.length === 0 ? top : levels.at(-1)?.descriptor);
 
   const openAnew = ({ identity }: Level, below: Descriptor | undefined): Descriptor | undefined => {
     const parent = below === undefined ? undefined : takeIf(openDirectoryAt(below, PARENT), identity);
@@ -54,8 +42,12 @@ export function createDescent(top: Descriptor): Descent {
   };
 
   return {
-    directory,
-    enter(name, opened, status) {
+    /** The names from the top to the present directory. */
+    names,
+    /** The directory that the descent is in. `undefined` if it was moved away meanwhile. */
+    directory: () => (levels.length === 0 ? top : levels.at(-1)?.descriptor),
+    /** Enters a directory that was opened in the present one. The descent closes it. */
+    enter(name: Name, opened: Descriptor, status: Status): void {
       levels.push({ name, identity: identityOf(status), descriptor: opened });
       const far = levels[levels.length - 1 - OPEN_LEVELS];
       if (far?.descriptor !== undefined) {
@@ -63,15 +55,16 @@ export function createDescent(top: Descriptor): Descent {
         far.descriptor = undefined;
       }
     },
-    leave() {
+    /** Goes up one level. Returns the name of the directory that it left; `undefined` at the top. */
+    leave(): Name | undefined {
       const left = levels.pop();
       const present = levels.at(-1);
       if (present) present.descriptor ??= openAnew(present, left?.descriptor);
       if (left?.descriptor !== undefined) close(left.descriptor);
       return left?.name;
     },
-    names,
-    close() {
+    /** Closes what is still open, except the top. */
+    close(): void {
       for (const { descriptor } of levels) if (descriptor !== undefined) close(descriptor);
       levels.length = 0;
     },

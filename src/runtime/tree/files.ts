@@ -46,8 +46,11 @@ export function openRegularFile(
   if (!parent.ok) return fault(parent.fault.errno);
   const opened = openForReadingAt(parent.value, name);
   if (parent.value !== directory) close(parent.value);
-  if (!opened.ok) return opened;
-  const descriptor = opened.value;
+  return opened.ok ? ifRegular(opened.value) : opened;
+}
+
+/** Closes what is no regular file. */
+function ifRegular(descriptor: Descriptor): Result<RegularFile, Unopened> {
   const status = statusOf(descriptor);
   if (status.ok && status.value.kind === "file") {
     return ok({ descriptor, size: status.value.size, close: () => close(descriptor) });
@@ -100,28 +103,27 @@ const LINE_FEED = 0x0a;
  * A link is not followed, and only a regular file is written to. The fault is a phrase that says why.
  */
 export function appendLine(directory: Descriptor, name: string, line: Uint8Array): Result<void, string> {
-  const file = openForAppendingAt(directory, encodeName(name));
-  if (!file.ok) return fault(describeError(file.fault));
+  const opened = openForAppendingAt(directory, encodeName(name));
+  const file = opened.ok ? ifRegular(opened.value) : opened;
+  if (!file.ok) {
+    return fault(file.fault === "not-regular" ? "it is not a regular file" : describeError(file.fault));
+  }
   try {
-    const status = statusOf(file.value);
-    if (!status.ok) return fault(describeError(status.fault));
-    if (status.value.kind !== "file") return fault("it is not a regular file");
-    const torn = endsTorn(file.value, status.value.size);
-    if (!torn.ok) return fault(describeError(torn.fault));
-    const bytes = torn.value ? Buffer.concat([Uint8Array.of(LINE_FEED), line]) : line;
-    const written = writeAll(file.value, bytes);
+    const torn = endsTorn(file.value);
+    const bytes = torn.ok && torn.value ? Buffer.concat([Uint8Array.of(LINE_FEED), line]) : line;
+    const written = torn.ok ? writeAll(file.value.descriptor, bytes) : torn;
     return written.ok ? written : fault(describeError(written.fault));
   } finally {
-    close(file.value);
+    file.value.close();
   }
 }
 
-function endsTorn(file: Descriptor, size: number): Posix<boolean> {
+function endsTorn({ descriptor, size }: RegularFile): Posix<boolean> {
   if (size === 0) return ok(false);
-  const at = seek(file, size - 1, "start");
+  const at = seek(descriptor, size - 1, "start");
   if (!at.ok) return at;
   const last = new Uint8Array(1);
-  const count = read(file, last);
+  const count = read(descriptor, last);
   return count.ok ? ok(count.value === 1 && last[0] !== LINE_FEED) : count;
 }
 

@@ -13,7 +13,7 @@ import { type Entry, listDirectory, type Status, statusOf } from "../../sys/stat
 import { createDescent, type Descent } from "./descent.ts";
 
 /** A step of a removal. The generator returns whether everything is gone. */
-export type Removal = Generator<void, Posix<undefined>>;
+type Removal = Generator<void, Posix<undefined>>;
 
 const OWNER_ALL = 0o700;
 /** The errors for an entry that is not a directory, or is gone. */
@@ -47,13 +47,8 @@ export function* emptyDirectory(top: Descriptor): Removal {
   }
 }
 
-interface Prepared {
-  readonly status: Status;
-  readonly entries: Entry[];
-}
-
 /** Lists a directory that will be emptied, and makes it writable for its user. */
-function prepare(directory: Descriptor): Posix<Prepared> {
+function prepare(directory: Descriptor): Posix<{ status: Status; entries: Entry[] }> {
   const status = statusOf(directory);
   if (!status.ok) return status;
   if ((status.value.mode & OWNER_ALL) !== OWNER_ALL) setMode(directory, OWNER_ALL);
