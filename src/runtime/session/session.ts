@@ -26,6 +26,7 @@ import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../mani
 import { createDiagnostics, type Diagnose, type Output, processOutput } from "../output.ts";
 import type { Secret } from "../secret.ts";
 import { type DoorUrl, newId } from "../wire.ts";
+import { holdSignals, takeOverSignals } from "./early-signals.ts";
 import { type Registration, registerWhereNeeded } from "./registration.ts";
 
 /** What a session needs from outside. Anything left out is taken from the process. */
@@ -92,9 +93,26 @@ export function canDelegate(session: Session): session is DelegatingSession {
  * directories. Call it once in a process, before you start anything else. From then on, a child ends at most 20 s after
  * its spawner, with status 143, even if its main thread is blocked. `endWithSpawner` says what it does until then.
  *
+ * Until `endWithSpawner` is called, a SIGTERM or SIGINT retires the session, 2 s at most, and then ends the process. A
+ * program with a handler of its own for the signal must do this itself.
+ *
  * @returns the session, or why this capsule does not start
  */
 export async function openSession(options: SessionOptions = {}): Promise<Result<Session, StartRefusal>> {
+  const early = holdSignals();
+  let opened: Result<Session, StartRefusal> | undefined;
+  try {
+    opened = await open(options, early.received);
+  } finally {
+    if (!opened?.ok) early.release();
+  }
+  if (!opened.ok) return opened;
+  const session = opened.value;
+  await early.retireBy(session.directories, session.clock, () => closeSession(session, "failed"));
+  return opened;
+}
+
+async function open(options: SessionOptions, received: AbortSignal): Promise<Result<Session, StartRefusal>> {
   const noCalls = libraryFault();
   if (noCalls !== undefined) {
     const message = `this process may not call the C library (${noCalls}), which its children and its lifeline need; start it where a program may run memory that it has written`;
@@ -119,7 +137,8 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
   const { manifest } = packed.value;
 
   const id = newId("ses");
-  const registered = await registerWhereNeeded(id, run, manifest, { ...options, environment, clock });
+  const signal = options.signal ? AbortSignal.any([options.signal, received]) : received;
+  const registered = await registerWhereNeeded(id, run, manifest, { ...options, environment, clock, signal });
   if (!registered.ok) return registered;
   const registration = registered.value;
   const { workdir } = run;
@@ -213,4 +232,5 @@ async function close(session: Session, outcome: Outcome, signal: AbortSignal | u
   const removed = await session.directories.removeRuntime();
   if (!removed.ok) session.diagnose(`warning: ${removed.fault}`);
   session.directories.close();
+  takeOverSignals(session.directories);
 }
