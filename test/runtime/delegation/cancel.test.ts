@@ -1,7 +1,7 @@
 /** A delegation that is cancelled at any point is answered once, closed once, and leaves nothing behind. */
 
 import { beforeEach, describe, expect, test } from "bun:test";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runCapsuleStep } from "../../../src/runtime/delegation/capsule-step.ts";
 import type { DelegateTaskResult, DelegatingSession, Settlement } from "../../../src/runtime/index.ts";
@@ -52,6 +52,17 @@ const liveChildren = async () => {
   if (status.kind !== "granted") throw new Error(JSON.stringify(status));
   return status.value.live_children;
 };
+
+/** The sessions of children that the daemon takes for running. */
+async function runningChildren(): Promise<string[]> {
+  const { id, registration } = host().session;
+  const ids = readdirSync(join(host().world.home, ".murmur/sessions")).filter((name) => name !== id);
+  const answers = await Promise.all(ids.map((name) => registration.client.status(name)));
+  return ids.filter((_, at) => {
+    const answer = answers[at];
+    return answer?.kind === "granted" && answer.value.status === "running";
+  });
+}
 
 /** What existed before a run, and what its trace says afterwards. */
 async function standing() {
@@ -167,6 +178,7 @@ describe("at each moment", () => {
         const before = await standing();
         const played = await play(run, session, "cancel");
         if (session === host().session) expect(processesOf(session.id)).toEqual([]);
+        expect(await runningChildren()).toEqual([]);
         const closed = await closedOnce(before);
         agrees(played, closed);
         // Of a worker that was ready no slot is left, and of another its reservation, which lasts a minute.
