@@ -141,11 +141,8 @@ async function open(options: SessionOptions, received: AbortSignal): Promise<Res
   const registered = await registerWhereNeeded(id, run, manifest, { ...options, environment, clock, signal });
   if (!registered.ok) return registered;
   const registration = registered.value;
-  const directories = createSessionDirectories({
-    home: environment.HOME,
-    workdir: run.workdir,
-    sessionId: id,
-  });
+  const { workdir } = run;
+  const directories = createSessionDirectories({ home: environment.HOME, workdir, sessionId: id });
   if (!directories.ok) {
     await registration?.client.deregister("failed", registration.credential);
     return fault({ message: directories.fault });
