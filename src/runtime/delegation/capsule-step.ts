@@ -7,6 +7,7 @@ import { launch } from "../launch/launch.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { isRegistered, type RegisteredSession, type Session } from "../session/session.ts";
 import { endChild, endUnposted, pastDeadline, type WatchedChild } from "./child.ts";
+import type { StartedIds } from "./delegate-task.ts";
 import { resultText } from "./result-file.ts";
 import { seeChild } from "./step-answer.ts";
 import { traceClose, traceStart } from "./trace.ts";
@@ -42,19 +43,8 @@ export interface StepOutcome {
 /** How the work of a step ended. */
 type StepEnd = Pick<StepOutcome, "kind" | "text">;
 
-/** What is known about the child so far. */
-interface Known {
-  delegationId?: string;
-  sessionId?: string;
-}
-
-/** A running step. */
-export interface RunningStep {
-  /** Nothing that the child does makes it reject. */
-  readonly returned: Promise<StepOutcome>;
-  /** Settles once the child is ended and reaped; a cancelled step may return before that. Never rejects. */
-  readonly over: Promise<void>;
-}
+/** The ids of the child, as far as they are known. */
+type KnownIds = { -readonly [id in keyof StartedIds]: StartedIds[id] };
 
 /**
  * Runs the step. The child gets no address to report to, and is ended when the step returns. If the task is cancelled,
@@ -64,12 +54,19 @@ export function runCapsuleStep(session: Session, step: CapsuleStep): Promise<Ste
   return startCapsuleStep(session, step).returned;
 }
 
-/** Like `runCapsuleStep`, for callers that also wait for the child's end. */
-export function startCapsuleStep(session: Session, step: CapsuleStep): RunningStep {
+/**
+ * Like `runCapsuleStep`, for callers that also wait for the child's end.
+ *
+ * @returns `over` settles once the child is ended and reaped, and never rejects; a cancelled step may return before that
+ */
+export function startCapsuleStep(
+  session: Session,
+  step: CapsuleStep,
+): { readonly returned: Promise<StepOutcome>; readonly over: Promise<void> } {
   const { clock, environment, manifest } = session;
   const since = clock.elapsed();
   const watchSecs = delegationTimeoutSecs(environment, manifest.delegationDeadlineSecs);
-  const known: Known = {};
+  const known: KnownIds = {};
   const work = isRegistered(session)
     ? perform(session, step, watchSecs, known)
     : Promise.resolve(unregistered(session));
@@ -131,7 +128,7 @@ async function perform(
   session: RegisteredSession,
   step: CapsuleStep,
   watchSecs: number,
-  known: Known,
+  known: KnownIds,
 ): Promise<StepEnd> {
   const { name, version, contextId, signal } = step;
   const onStarted = (delegationId: string) => {
@@ -165,13 +162,13 @@ async function seeAndEnd(watched: WatchedChild, step: CapsuleStep): Promise<Step
       await endChild(watched);
       return { kind, text: seen.text ?? (await answerIn(watched.child, seen.script)) };
     case "timed_out":
-      await endUnposted(watched, { own: "replaced", why: pastDeadline(watched.watchSecs) });
+      await endUnposted(watched, "replaced", pastDeadline(watched.watchSecs));
       return { kind, text: seen.text };
     case "failed":
-      await endUnposted(watched, { own: seen.taskOver ? "kept" : "replaced" });
+      await endUnposted(watched, seen.taskOver ? "kept" : "replaced");
       return { kind, text: seen.text };
     case "canceled":
-      await endUnposted(watched, { own: "replaced" });
+      await endUnposted(watched, "replaced");
       return canceled(step);
     default:
       return kind satisfies never;
