@@ -80,5 +80,9 @@ test("an outcome is quoted up to 64 characters, on one line", () => {
   expect(said("done")).toBe("outcome 'done' is not 'complete' or 'failed'");
   expect(said(whole)).toBe(`outcome '${whole}' is not 'complete' or 'failed'`);
   expect(said(`${whole}y`)).toBe(`outcome '${whole}…' is not 'complete' or 'failed'`);
+  const emoji = "😀".repeat(64);
+  expect(said(emoji)).toBe(`outcome '${emoji}' is not 'complete' or 'failed'`);
+  for (const more of ["y", "😀", "y".repeat(1000)])
+    expect(said(`${emoji}${more}`)).toBe(`outcome '${emoji}…' is not 'complete' or 'failed'`);
   expect(said("a\nb")).not.toContain("\n");
 });
