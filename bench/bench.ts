@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { buildAll } from "./build.ts";
 import { drawChart } from "./chart.ts";
 import { QUICK, readOptions, USAGE } from "./options.ts";
-import { renderTable } from "./report.ts";
+import { renderTable } from "./row.ts";
 import { runBench } from "./run.ts";
 
 const options = readOptions(process.argv.slice(2));

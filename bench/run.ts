@@ -7,13 +7,13 @@ import { createHost, type Host } from "./host.ts";
 import { interleave } from "./interleave.ts";
 import { throughputRows } from "./judge.ts";
 import { measureManifests } from "./manifests.ts";
-import { idleBytes, memoryOfSessions, passingLoad } from "./memory.ts";
+import { idleBytes, idleRow, memoryRows, passingLoad } from "./memory.ts";
 import type { Options } from "./options.ts";
 import type { Row } from "./row.ts";
 import { endSurvivors } from "./running.ts";
 import type { Server } from "./server.ts";
 import { measureFullHost, measureStarts } from "./start-rows.ts";
-import { floorSubject, GRANTED, grantedSubject, throughputSubjects } from "./throughput.ts";
+import { throughputSubjects } from "./throughput.ts";
 
 export interface Results {
   readonly rows: readonly Row[];
@@ -103,45 +103,6 @@ async function eventRows(
     say(one.what);
     const repeats = one.id === "replaced" ? options.repeats : Math.min(3, options.repeats);
     rows.push(...(await measureEvent(host, server, one, repeats)));
-  }
-  return rows;
-}
-
-function idleRow(before: number, after: number): Row {
-  return {
-    id: "memory-idle",
-    what: "idle memory after a load that leaves no sessions",
-    target: "within 10 %",
-    unit: "MB",
-    median: after / 1e6,
-    met: after <= before * 1.1,
-    note: `${(before / 1e6).toFixed(1)} MB before it`,
-  };
-}
-
-async function memoryRows(
-  host: Host,
-  { floor, fresh }: { readonly floor: Server; readonly fresh: Server },
-  options: Options,
-  settleMs: number,
-): Promise<Row[]> {
-  const rows: Row[] = [];
-  for (const count of [options.finished, options.finishedLong].filter((some) => some > 0)) {
-    const server = await host.daemon(`memory-${count}`);
-    await passingLoad(server, options.warmMs);
-    rows.push(await memoryOfSessions(server, count, settleMs));
-    if (count !== options.finishedLong) continue;
-    const long = grantedSubject(server, {
-      id: "spawn-finished-long",
-      what: `\`/spawn\` after ${count.toLocaleString("en-US")} sessions have come and gone`,
-      target: "within 10 %",
-    });
-    const beside = grantedSubject(fresh, { id: GRANTED, what: "", target: "" });
-    const measured = await interleave([await floorSubject(floor, fresh), beside, long], {
-      ...options,
-      onRound: () => {},
-    });
-    rows.push(...throughputRows(measured).filter(({ id }) => id === long.id));
   }
   return rows;
 }

@@ -36,12 +36,18 @@ const LAST_LINES_MS = 300;
 /** No limit in the parser, so that the application answers a body that is too large. */
 const PARSER_BODY_BYTES = Number.MAX_SAFE_INTEGER;
 
-/** Starts the daemon, or says in one sentence why it cannot start; then no port is bound. */
-export function startDaemon(flags: Flags, environment: NodeJS.ProcessEnv): Result<Daemon, string> {
+/**
+ * Starts the daemon, or says in one sentence why it cannot start; then no port is bound. Until the running capsules are
+ * counted a signal is heard in between; from then on nothing is asynchronous.
+ */
+export async function startDaemon(
+  flags: Flags,
+  environment: NodeJS.ProcessEnv,
+): Promise<Result<Daemon, string>> {
   const cores = availableParallelism();
   const tooFew = threadsFault(cores);
   if (tooFew !== undefined) return fault(tooFew);
-  const census = countRunning(environment.HOME);
+  const census = await countRunning(environment.HOME);
   if (!census.ok) return fault(`cannot count the capsules already running on this host: ${census.fault}`);
 
   const limits = {
@@ -94,13 +100,15 @@ function threadsFault(cores: number): string | undefined {
 }
 
 /** Counts the capsules that run already, and announces the count; or says why it cannot. */
-function countRunning(home: string | undefined): Result<Census, string> {
+async function countRunning(home: string | undefined): Promise<Result<Census, string>> {
   if (home === undefined) return unresolvedHome("HOME is not set in the environment");
   if (home === "") return unresolvedHome("HOME is empty");
   if (!isAbsolute(home)) return unresolvedHome("HOME is not an absolute path");
+  // Its bytes are lost: what stands there instead is another directory, or none.
+  if (home.includes("\ufffd")) return unresolvedHome("HOME is not valid UTF-8");
   const directory = join(home, ".murmur", "running");
   const begun = performance.now();
-  const taken = takeCensus(directory);
+  const taken = await inSlices(takeCensus(directory));
   if (!taken.ok) return taken;
   const { census, live, read, stale, unreadable } = taken;
   const ms = (performance.now() - begun).toFixed(1);

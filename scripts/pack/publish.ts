@@ -1,13 +1,24 @@
-/** Puts a packed capsule where the daemon looks for it. */
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+/** Packs a folder as a `.mur.zip`, and puts it where the daemon looks for it. */
+import {
+  createWriteStream,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname, join, relative, sep } from "node:path";
+import { pipeline } from "node:stream/promises";
+import { ZipFile } from "yazl";
 import { type Envelope, lowerManifest } from "../../src/referee/envelope.ts";
 import { bareName, type Coordinates } from "../../src/registry/artifact-name.ts";
 import { readManifest } from "../../src/registry/manifest.ts";
 import { Registry, type Resolution } from "../../src/registry/registry.ts";
 import { atOnce } from "../../src/slices.ts";
 import { sha256OfFile } from "../release/checksums.ts";
-import { writeArchive } from "./archive.ts";
 
 /** How the daemon resolves the artifact, and where it is. */
 export interface Published {
@@ -53,4 +64,31 @@ function moveIntoPlace(from: string, to: string, names: readonly string[]): void
   mkdirSync(dirname(to), { recursive: true });
   if (!existsSync(to)) renameSync(from, to);
   else for (const name of names) renameSync(join(from, name), join(to, name));
+}
+
+/**
+ * Writes the archive of a folder; the same folder always gives the same bytes. Names that begin with a dot are left out.
+ *
+ * @throws {Error} if the folder contains something that is neither a file nor a folder
+ */
+async function writeArchive(folder: string, path: string): Promise<void> {
+  const zip = new ZipFile();
+  for (const file of filesBeneath(folder)) {
+    const mode = (statSync(file).mode & 0o111) === 0 ? 0o100644 : 0o100755;
+    zip.addFile(file, relative(folder, file).split(sep).join("/"), { mtime: new Date(0), mode });
+  }
+  zip.end();
+  await pipeline(zip.outputStream, createWriteStream(path));
+}
+
+function filesBeneath(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .filter(({ name }) => !name.startsWith("."))
+    .sort((one, other) => (one.name < other.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = join(folder, entry.name);
+      if (entry.isDirectory()) return filesBeneath(path);
+      if (entry.isFile()) return [path];
+      throw new Error(`${path} is neither a file nor a folder: replace it by a copy of what it points to`);
+    });
 }

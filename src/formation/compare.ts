@@ -1,7 +1,7 @@
 /** Compares a formation with an earlier one. What is newly granted comes first, because a reviewer must see it. */
 
 import { Value } from "@sinclair/typebox/value";
-import { type Edge, FORMATION_FORMAT, Formation } from "./schema.ts";
+import { childOf, type Edge, FORMATION_FORMAT, Formation } from "./schema.ts";
 import {
   childText,
   entriesText,
@@ -78,7 +78,7 @@ export function isUnchanged(changes: FormationChanges): boolean {
 function edgeChanges(before: readonly Edge[], now: readonly Edge[]): EdgeChange[] {
   const key = ({ parent, name, version }: Edge) => JSON.stringify([parent, name, version]);
   const earlier = new Map(before.map((edge) => [key(edge), edge]));
-  const later = new Map(now.map((edge) => [key(edge), edge]));
+  const later = new Set(now.map(key));
   return [
     ...now.map((edge) => ({ before: earlier.get(key(edge)), now: edge })),
     ...before.filter((edge) => !later.has(key(edge))).map((edge) => ({ before: edge, now: undefined })),
@@ -107,7 +107,7 @@ function hashesOf({ capsules, edges }: Formation): Map<string, string> {
   const refused = edges.filter((edge) => edge.verdict === "refused");
   return new Map([
     ...capsules.map(({ capsule, sha256 }) => [capsule, sha256] as const),
-    ...refused.map(({ name, version, sha256 }) => [`${name}@${version}`, sha256] as const),
+    ...refused.map((edge) => [childOf(edge), edge.sha256] as const),
   ]);
 }
 

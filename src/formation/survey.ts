@@ -9,6 +9,7 @@ import type { Envelope } from "../referee/envelope.ts";
 import { type Coordinates, parseArtifactName } from "../registry/artifact-name.ts";
 import { Artifacts, type ArtifactsOptions, type ReadArtifact } from "./artifacts.ts";
 import { changesOfAbsence, changesOfRefusal } from "./changes.ts";
+import { summarise } from "./figures.ts";
 import { markClosedCycles, treeOf } from "./graph.ts";
 import { Judge } from "./judge.ts";
 import {
@@ -19,7 +20,6 @@ import {
   type Formation,
   type UnresolvedEdge,
 } from "./schema.ts";
-import { summarise } from "./figures.ts";
 
 /** What to look at. */
 export interface FormationRequest extends ArtifactsOptions {
@@ -56,8 +56,24 @@ export async function inspectFormation(request: FormationRequest): Promise<Forma
   const artifacts = new Artifacts(request);
   const root = await artifacts.find(request.root);
   if (!root.ok) return root;
-  const survey = await follow(artifacts, root.artifact, limits.maxDepth);
-  return { ok: true, formation: formationOf(survey, limits, artifacts.platform) };
+  const { capsules, edges, changes } = await follow(artifacts, root.artifact, limits.maxDepth);
+  const tree = treeOf(capsules, edges);
+  markClosedCycles(tree);
+  const formation: Formation = {
+    format: FORMATION_FORMAT,
+    root: root.artifact.capsule,
+    platform: artifacts.platform,
+    limits: {
+      max_depth: limits.maxDepth,
+      max_concurrent: limits.maxConcurrent,
+      max_live_capsules: limits.maxLiveCapsules,
+    },
+    capsules,
+    edges,
+    summary: summarise(capsules, edges, tree, limits),
+    changes,
+  };
+  return { ok: true, formation };
 }
 
 async function follow(artifacts: Artifacts, root: ReadArtifact, maxDepth: number): Promise<Survey> {
@@ -141,23 +157,4 @@ function* judgeName(
     survey.edges.push({ ...edge, verdict: "refused", error: first.error, axes });
     survey.changes.push(...changesOfRefusal(parent, child, exceeded));
   }
-}
-
-function formationOf({ capsules, edges, changes }: Survey, limits: Limits, platform: string): Formation {
-  const tree = treeOf(capsules, edges);
-  markClosedCycles(tree);
-  return {
-    format: FORMATION_FORMAT,
-    root: capsules[0]?.capsule ?? "",
-    platform,
-    limits: {
-      max_depth: limits.maxDepth,
-      max_concurrent: limits.maxConcurrent,
-      max_live_capsules: limits.maxLiveCapsules,
-    },
-    capsules,
-    edges,
-    summary: summarise(capsules, edges, tree, limits),
-    changes,
-  };
 }

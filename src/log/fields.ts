@@ -1,6 +1,7 @@
 /**
  * What a log line shows. A caller may put a token into any field, plain or encoded, and may try to forge a pair or to
- * make one too long. So the log shows values that cannot be a token, and a hash or a length of everything else.
+ * make one too long. So the log shows values that cannot hold a token, and a hash or a length of everything else.
+ * `formatFields` decides that, for every text of every line.
  */
 
 import { printable } from "../printable.ts";
@@ -24,8 +25,9 @@ export function formatFields(fields: LogFields): string {
 const MAX_VALUE_BYTES = 256;
 const PLAIN = /^[A-Za-z0-9_./:@+,-]{1,256}$/;
 
-function formatText(text: string): string {
-  if (holdsToken(text)) return hashed(text);
+function formatText(given: string): string {
+  if (holdsToken(given)) return hashed(given);
+  const text = withoutLongWords(given);
   if (PLAIN.test(text)) return text;
   const whole = text.length <= MAX_VALUE_BYTES ? `"${escaped(text)}"` : "";
   if (whole !== "" && Buffer.byteLength(whole) <= MAX_VALUE_BYTES) return whole;
@@ -72,13 +74,27 @@ function take(characters: readonly string[], bytes: number): string[] {
   return taken;
 }
 
-/** Every token is longer than this. */
-const LONGEST_SHOWN_VERSION = 64;
-
-/** `local/worker-a@0.1.0`. A version that could be a token is shown as a hash. */
+/** `local/worker-a@0.1.0`. A version that could hold a token is shown as a hash. */
 export function loggedCapsule({ name, version }: Coordinates): string {
-  const isShown = version.length <= LONGEST_SHOWN_VERSION && !holdsToken(version);
+  const isShown = !holdsToken(version) && withoutLongWords(version) === version;
   return `${name}@${isShown ? version : hashed(version)}`;
+}
+
+/**
+ * Every token is longer than this, and so is its payload alone, whose random part nobody can guess. The SHA-256 of an
+ * artifact is not longer.
+ */
+const LONGEST_SHOWN_WORD = 64;
+/** What lies between characters that no token holds, however it is encoded. */
+const WORD = /[^\s/@:,'"()]+/g;
+
+/**
+ * The text with a hash in place of each long word. Without its tag a token looks like any other text, and makes a usable
+ * one again: so the length decides, in every text, also in a sentence or a path that quotes what a caller sent.
+ */
+function withoutLongWords(text: string): string {
+  if (text.length <= LONGEST_SHOWN_WORD) return text;
+  return text.replace(WORD, (word) => (Array.from(word).length > LONGEST_SHOWN_WORD ? hashed(word) : word));
 }
 
 /** The first 16 hex digits of the SHA-256 of a token's text. */
@@ -90,7 +106,7 @@ const TOKEN_START = /ms[ac]1\./i;
 /** How often a text is decoded: it may have been encoded more than once. */
 const MAX_DECODINGS = 4;
 
-/** Whether the text may contain a token: in any case, plain or percent-encoded, wholly or in part. */
+/** Whether the text may contain a token with its tag: in any case, plain or percent-encoded, wholly or in part. */
 function holdsToken(text: string): boolean {
   let decoded = text;
   for (let round = 0; decoded.includes("%") && round < MAX_DECODINGS; round++) {

@@ -90,7 +90,6 @@ function makeAll(options: SessionDirectoriesOptions, hold: Hold): Result<Session
   if (!records.ok) return records;
   const runtime = hold(ownDirectories(murmur.value, ["sessions", sessionId, "runtime"], "refuse"));
   if (!runtime.ok) return runtime;
-  const all = [home.value, workdir.value, murmur.value, records.value, runtime.value];
   return ok({
     home: home.value,
     workdir: workdir.value,
@@ -99,7 +98,7 @@ function makeAll(options: SessionDirectoriesOptions, hold: Hold): Result<Session
     createChild: (name) => createChild(records.value, `${name}-${directorySuffix(options.randomBytes)}`),
     removeRuntime: () => removeRuntime(murmur.value, sessionId),
     close() {
-      for (const directory of all) directory.close();
+      for (const directory of [home, workdir, murmur, records, runtime]) directory.value.close();
     },
   });
 }

@@ -1,12 +1,13 @@
 /**
  * Who is registered, how much each may still delegate, and how many capsules this daemon has live.
  *
- * Each count is updated with every event and never recomputed. A finished session keeps its outcome, its depth and the
- * number of its running children for as long as the daemon runs, so its id can never be used again.
+ * Each count is updated with every event and never recomputed. A granted approval holds a slot until it is redeemed, its
+ * session ends, or its 60 seconds pass. A finished session keeps its outcome, its depth and the number of its running
+ * children for as long as the daemon runs, so its id can never be used again.
  */
 
+import { APPROVAL_LIFETIME_MS } from "../tokens/authority.ts";
 import { type Ending, FinishedSessions } from "./finished-sessions.ts";
-import { type Holder, type Redemption, Reservations } from "./reservations.ts";
 
 /** A session's own id, as its runtime minted it: 1 to 256 characters of `A-Z a-z 0-9 _ . : -`. */
 export type SessionId = string & { readonly __brand: "SessionId" };
@@ -23,10 +24,12 @@ export interface RunningSession<Held> {
 }
 
 /** A session that is running, or has running children. */
-interface Session<Held> extends RunningSession<Held>, Holder {
+interface Session<Held> extends RunningSession<Held> {
   status: SessionStatus;
   /** Its children that have registered and not yet retired. */
   runningChildren: number;
+  /** The slots reserved for its approved children. */
+  reserved: number;
   /** The session it counts for. Absent at the top level, and once it has ended. */
   parent: Session<Held> | undefined;
 }
@@ -37,16 +40,48 @@ interface SessionFigures {
   readonly liveChildren: number;
 }
 
+export type Redemption = "unknown" | "spent" | "redeemed";
+
+/** What a granted approval holds. */
+interface Reservation<Held> {
+  /** The session whose slot it is. Absent once the slot was freed, or passed to the running child. */
+  holder: Session<Held> | undefined;
+  /** Monotonic milliseconds. */
+  readonly expiry: number;
+  spent: boolean;
+}
+
+/**
+ * Reservations made within a few seconds. Spent ones stay, so that a second redemption is refused as such. They are all
+ * dropped together when the last one has expired. A single large map would cost the garbage collector more: it scans the
+ * whole map whenever it grows.
+ */
+interface Cohort<Held> {
+  /** Monotonic milliseconds. Later reservations go into the next cohort. */
+  readonly until: number;
+  readonly byApproval: Map<string, Reservation<Held>>;
+  /**
+   * The same, as they were made. All approvals live equally long, so they expire in this order; those before index `oldest`
+   * have.
+   */
+  readonly queue: Reservation<Held>[];
+  oldest: number;
+}
+
+const COHORT_MS = 5_000;
+
 export class Sessions<Held> {
   readonly #sessions = new Map<string, Session<Held>>();
   readonly #finished = new FinishedSessions();
-  readonly #reservations: Reservations;
-  #runningCount = 0;
+  /** Oldest first. */
+  readonly #cohorts: Cohort<Held>[] = [];
+  /** Sessions that run. */
+  #running = 0;
+  /** Slots that are reserved, those that have expired since the last `#expire` included. */
+  #reserved = 0;
 
-  /** @param monotonic milliseconds that never go back */
-  constructor(monotonic: () => number) {
-    this.#reservations = new Reservations(monotonic);
-  }
+  /** @param monotonic milliseconds that never go back, so setting the wall clock changes nothing */
+  constructor(readonly monotonic: () => number) {}
 
   /** Whether the id was ever used with this daemon. */
   has(id: string): boolean {
@@ -54,7 +89,7 @@ export class Sessions<Held> {
   }
 
   running(id: string): RunningSession<Held> | undefined {
-    return this.#running(id);
+    return this.#runningSession(id);
   }
 
   figures(id: string): SessionFigures | undefined {
@@ -74,7 +109,8 @@ export class Sessions<Held> {
 
   /** Sessions that run, and slots that are reserved, across every formation. */
   get live(): number {
-    return this.#runningCount + this.#reservations.live;
+    this.#expire();
+    return this.#running + this.#reserved;
   }
 
   /** Adds a running top-level session. The id must be new. */
@@ -84,30 +120,47 @@ export class Sessions<Held> {
 
   /** Reserves a slot under a running session for the child that the approval `jti` names. */
   reserve(parent: SessionId, jti: string): void {
-    const session = this.#running(parent);
-    if (session) this.#reservations.reserve(jti, session);
+    const holder = this.#runningSession(parent);
+    if (!holder) return;
+    const now = this.monotonic();
+    const reservation = { holder, expiry: now + APPROVAL_LIFETIME_MS, spent: false };
+    const cohort = this.#cohortAt(now);
+    cohort.byApproval.set(jti, reservation);
+    cohort.queue.push(reservation);
+    holder.reserved++;
+    this.#reserved++;
   }
 
-  /** Marks an approval as redeemed; see `Reservations.redeem`. */
+  /**
+   * Marks an approval as redeemed. `unknown` means that its 60 seconds have passed: every younger approval that verifies
+   * is known here. Its slot stays reserved until `addChild`.
+   */
   redeem(jti: string): Redemption {
-    return this.#reservations.redeem(jti);
+    const reservation = this.#reservation(jti);
+    // An expired reservation stays in its cohort until the whole cohort has expired.
+    if (!reservation || reservation.expiry <= this.monotonic()) return "unknown";
+    if (reservation.spent) return "spent";
+    reservation.spent = true;
+    return "redeemed";
   }
 
   /** Exchanges a redeemed approval's slot for the running child. The parent must run, the id must be new. */
   addChild(id: SessionId, depth: number, held: Held, parent: SessionId, jti: string): void {
     const above = this.#sessions.get(parent);
-    this.#reservations.release(jti);
+    const reservation = this.#reservation(jti);
+    if (reservation) this.#free(reservation);
     this.#add(id, depth, held, above);
     if (above) above.runningChildren++;
   }
 
-  /** Retires a running session, and frees its slot and every slot it had reserved. */
+  /** Retires a running session, and frees its slot and, in one step, every slot it had reserved. */
   finish(id: SessionId, outcome: Ending): void {
-    const session = this.#running(id);
+    const session = this.#runningSession(id);
     if (!session) return;
     const { parent } = session;
-    this.#reservations.end(session);
-    this.#runningCount--;
+    this.#running--;
+    this.#reserved -= session.reserved;
+    session.reserved = 0;
     session.status = outcome;
     session.parent = undefined;
     this.#archive(session);
@@ -116,9 +169,19 @@ export class Sessions<Held> {
     this.#archive(parent);
   }
 
-  #running(id: string): Session<Held> | undefined {
+  #runningSession(id: string): Session<Held> | undefined {
     const session = this.#sessions.get(id);
     return session?.status === "running" ? session : undefined;
+  }
+
+  #children(session: Session<Held>): number {
+    this.#expire();
+    return session.runningChildren + session.reserved;
+  }
+
+  #add(id: SessionId, depth: number, held: Held, parent: Session<Held> | undefined): void {
+    this.#sessions.set(id, { id, depth, held, parent, status: "running", runningChildren: 0, reserved: 0 });
+    this.#running++;
   }
 
   /** Moves a session to the finished ones once nothing about it can change. */
@@ -128,12 +191,40 @@ export class Sessions<Held> {
     this.#finished.add(id, { status, depth });
   }
 
-  #children(session: Session<Held>): number {
-    return session.runningChildren + this.#reservations.reservedBy(session);
+  #reservation(jti: string): Reservation<Held> | undefined {
+    for (const { byApproval } of this.#cohorts) {
+      const reservation = byApproval.get(jti);
+      if (reservation) return reservation;
+    }
+    return undefined;
   }
 
-  #add(id: SessionId, depth: number, held: Held, parent: Session<Held> | undefined): void {
-    this.#sessions.set(id, { id, depth, held, parent, status: "running", runningChildren: 0, reserved: 0 });
-    this.#runningCount++;
+  #cohortAt(now: number): Cohort<Held> {
+    const last = this.#cohorts.at(-1);
+    if (last && now < last.until) return last;
+    const cohort = { until: now + COHORT_MS, byApproval: new Map(), queue: [], oldest: 0 };
+    this.#cohorts.push(cohort);
+    return cohort;
+  }
+
+  /** Frees the slots whose 60 seconds have passed. */
+  #expire(): void {
+    const now = this.monotonic();
+    for (let cohort = this.#cohorts[0]; cohort; cohort = this.#cohorts[0]) {
+      for (let oldest = cohort.queue[cohort.oldest]; oldest; oldest = cohort.queue[++cohort.oldest]) {
+        if (oldest.expiry > now) return;
+        this.#free(oldest);
+      }
+      this.#cohorts.shift();
+    }
+  }
+
+  #free(reservation: Reservation<Held>): void {
+    const { holder } = reservation;
+    reservation.holder = undefined;
+    // A holder that ended has already freed all its slots.
+    if (!holder || holder.reserved === 0) return;
+    holder.reserved--;
+    this.#reserved--;
   }
 }

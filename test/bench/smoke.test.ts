@@ -9,7 +9,7 @@ import { interleave } from "../../bench/interleave.ts";
 import { throughputRows } from "../../bench/judge.ts";
 import { measureManifests } from "../../bench/manifests.ts";
 import { QUICK, readOptions } from "../../bench/options.ts";
-import { renderTable } from "../../bench/report.ts";
+import { renderTable } from "../../bench/row.ts";
 import { endSurvivors } from "../../bench/running.ts";
 import { throughputSubjects } from "../../bench/throughput.ts";
 

@@ -3,9 +3,11 @@ import { once } from "node:events";
 import {
   chmodSync,
   closeSync,
+  linkSync,
   mkdirSync,
   openSync,
   readdirSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -17,7 +19,7 @@ import { version } from "../../package.json" with { type: "json" };
 import { defaultCeiling } from "../../src/referee/bounds.ts";
 import { compiledBinary } from "../kit/binary.ts";
 import { createHost, spawns } from "../kit/host.ts";
-import { sleeper, startTokenOf, writeRecord } from "../kit/records.ts";
+import { recordOf, sleeper, startTokenOf, writeRecord } from "../kit/records.ts";
 import { until } from "../kit/until.ts";
 
 /** Runs the executable to its end. */
@@ -75,6 +77,15 @@ describe("the executable", () => {
       stdout: "",
       stderr: UNCOUNTED + fault,
     });
+  });
+
+  test("does not start if HOME is not UTF-8, because another directory would be counted", () => {
+    const shell = ["sh", "-c", 'HOME=$(printf "/tmp/\\377") exec "$0" --port 0', compiledBinary()];
+    const ended = Bun.spawnSync(shell, { stderr: "pipe", timeout: 20_000 });
+    expect(ended.exitCode).toBe(1);
+    expect(ended.stderr.toString()).toBe(
+      `${UNCOUNTED}the home directory could not be resolved: HOME is not valid UTF-8\n`,
+    );
   });
 
   test("does not start if the running directory cannot be listed", async () => {
@@ -189,6 +200,44 @@ describe("the census at startup", () => {
     await children[1]?.end();
     await daemon.stop();
     expect(snapshot(running)).toEqual(before);
+  });
+
+  test.if(process.platform === "linux")("counts a record whose name is not UTF-8", async () => {
+    await using host = createHost();
+    const child = sleeper();
+    writeRecord(host.home, { session_id: "ses_a", pid: child.pid, process_start: startTokenOf(child.pid) });
+    const running = join(host.home, ".murmur", "running");
+    renameSync(join(running, "ses_a.json"), Buffer.from(`${running}/\xff.json`, "latin1"));
+    const daemon = await host.start();
+    expect(daemon.stderr()).toMatch(
+      /^mur-roost: 1 live capsules .*; 0 stale and 0 unreadable not counted\)$/m,
+    );
+    await child.end();
+    await daemon.stop();
+  });
+
+  test.each(["SIGTERM", "SIGINT"] as const)("that takes long is ended by %s, with 0", async (signal) => {
+    await using host = createHost();
+    const running = join(host.home, ".murmur", "running");
+    mkdirSync(running, { recursive: true });
+    // Seconds of reading: one large record, under many names.
+    const record = join(running, "0.json");
+    const text = JSON.stringify(recordOf({ session_id: "ses_a", pid: 1, process_start: "1" }));
+    writeFileSync(record, text.padEnd(1024 * 1024));
+    for (let name = 1; name < 2000; name++) linkSync(record, join(running, `${name}.json`));
+    const daemon = Bun.spawn([compiledBinary(), "--port", "0"], {
+      // Makes it say a warning immediately before it counts.
+      env: { HOME: host.home, BUN_OPTIONS: "" },
+      stderr: "pipe",
+    });
+    let said = "";
+    for await (const chunk of daemon.stderr.pipeThrough(new TextDecoderStream())) {
+      said += chunk;
+      if (said.includes("\n")) daemon.kill(signal);
+    }
+    expect(said).toMatch(/^mur-roost: warning: BUN_OPTIONS is set[^\n]*\n$/);
+    expect(await daemon.exited).toBe(0);
+    expect(daemon.signalCode).toBeNull();
   });
 });
 

@@ -35,11 +35,17 @@ async function playFormation(daemon: Daemon): Promise<readonly string[]> {
         await daemon.caller.post("/register", { ...twin, [field]: form });
         await daemon.caller.post("/spawn", { ...twin, [field]: form }, { "x-murmur-spawn-credential": root });
       }
+      await daemon.caller.register("ses_other", "local/parent", undefined, form);
+      await daemon.caller.register("ses_other", "local/child", "", form);
       await daemon.caller.post("/deregister", { outcome: form }, { "x-murmur-spawn-credential": root });
       const headers: [string, string][] = [["Origin", form]];
       await exchangeRaw(daemon.port, requestBytes({ path: "/health", headers }));
     }
   }
+  // A session may have any id, and this one is shown on each of its lines.
+  const odd = await daemon.caller.credential(root.slice("msc1.".length), "local/parent");
+  await daemon.caller.spawn(odd, "local/child", "9");
+  await daemon.caller.deregister(odd);
   await daemon.caller.deregister(root);
   return tokens;
 }
@@ -52,6 +58,9 @@ function formsOf(token: string): readonly string[] {
     token.replaceAll(".", "%252e"),
     token.replace("m", "%6d"),
     swapped(token),
+    // Without its tag, which everybody knows; and its payload alone.
+    token.slice("msc1.".length),
+    token.split(".")[1] ?? "",
   ];
 }
 

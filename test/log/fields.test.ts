@@ -9,7 +9,8 @@ describe("a field", () => {
     expect(formatFields({ event: "spawn", session: undefined, used: 2, capsule: "local/a@1.0.0" })).toBe(
       "event=spawn used=2 capsule=local/a@1.0.0",
     );
-    expect(write("a".repeat(256))).toBe("a".repeat(256));
+    const path = "/a".repeat(128);
+    expect(write(path)).toBe(path);
   });
 
   test("is quoted and escaped otherwise, so that it cannot forge a line or a field", () => {
@@ -30,9 +31,9 @@ describe("a field", () => {
         expect(written).not.toMatch(/\p{Cc}|\p{Cf}/u);
       }),
     );
-    const path = `registry error for 'local/a/1.0.0': /${"x".repeat(500)}: Too many open files (os error 24)`;
+    const path = `registry error for 'local/a/1.0.0': ${"/x".repeat(250)}: Too many open files (os error 24)`;
     expect(write(path)).toMatch(
-      /^"registry error for 'local\/a\/1\.0\.0': \/x+…x+: Too many open files \(os error 24\)"$/,
+      /^"registry error for 'local\/a\/1\.0\.0': (?:\/x)+\/?…\/?(?:x\/)+x: Too many open files \(os error 24\)"$/,
     );
   });
 
@@ -51,5 +52,28 @@ describe("a field", () => {
       expect(write(text)).toMatch(/^sha256:[0-9a-f]{16}$/);
     }
     expect(write("100%.msc")).toBe('"100%.msc"');
+  });
+
+  test("shows a long word as a hash, because a token without its tag looks like any other text", () => {
+    const word = `${"e".repeat(90)}.${"m".repeat(43)}`;
+    const hash = "sha256:[0-9a-f]{16}";
+    for (const hidden of [
+      word,
+      word.replaceAll("e", "%65"),
+      word.replaceAll("e", "&#101;"),
+      "x".repeat(65),
+      `c1.${word}`,
+    ]) {
+      expect(write(hidden)).toMatch(new RegExp(`^${hash}$`));
+      expect(write(`registry error for 'local/a/${hidden}': /r/a-${hidden}.sha256: x`)).toMatch(
+        new RegExp(`^"registry error for 'local/a/${hash}': /r/${hash}: x"$`),
+      );
+      for (const separator of [" ", "/", "@", ":", ",", "'", '"', "(", ")", "\n"]) {
+        expect(write(`a${separator}${hidden}${separator}b`)).not.toContain(hidden);
+      }
+    }
+    const shown = "x".repeat(64);
+    expect(write(`${shown}/${shown}@${shown}`)).toBe(`${shown}/${shown}@${shown}`);
+    expect(write("😀".repeat(60))).toBe(`"${"😀".repeat(60)}"`);
   });
 });

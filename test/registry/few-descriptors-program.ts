@@ -51,8 +51,18 @@ function openMissing(): unknown {
   }
 }
 
+/** What anybody else gets who opens a file. */
+function openElsewhere(): unknown {
+  try {
+    return openSync("/dev/zero", "r");
+  } catch (error) {
+    return codeOf(error);
+  }
+}
+
 const first = openAll();
 const missingWithoutRoom = openMissing();
+const elsewhere = openElsewhere();
 const second = openAll();
 for (const descriptor of taken) closeSync(descriptor);
 const missing = openMissing();
@@ -62,6 +72,7 @@ process.stdout.write(
     ...first,
     missing,
     missingWithoutRoom,
+    elsewhere,
     openedAfterwards: second.opened,
     heldAgain: spareOnes() - before,
   }),

@@ -12,9 +12,10 @@ test("spare descriptors are given up to open files once no other descriptor is l
     // Three files on spare descriptors, and no fourth.
     opened: 3,
     refused: "EMFILE",
-    // A missing file takes no spare one, and one that cannot be opened gives it back.
+    // A missing file takes no spare one, and one that cannot be opened gives it back, before anybody else takes it.
     missing: "ENOENT",
     missingWithoutRoom: "ENOENT",
+    elsewhere: "EMFILE",
     openedAfterwards: 3,
     // Every one that is closed is held again.
     heldAgain: 3,

@@ -30,6 +30,12 @@ describe("the versions of a name", () => {
     });
   });
 
+  test("with the same numbers are in the order of their characters, however the directory lists them", () => {
+    const versions = Array.from({ length: 8 }, (_, zeros) => `${"0".repeat(zeros)}1.0`);
+    for (const version of versions) publish(version);
+    expect(list()).toEqual({ ok: true, versions: versions.sort() as never });
+  });
+
   test("are those with an archive for any platform", () => {
     publish("0.1.0", "tool-0.1.0-linux-x86_64.mur.zip");
     publish("0.2.0", "tool-0.2.0.sha256");

@@ -3,7 +3,15 @@
  * `CHILD_MODE` reaches it because both manifests allow the name.
  */
 
-import { closeSync, readdirSync, readFileSync, readlinkSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import {
@@ -130,6 +138,29 @@ const modes: Record<string, () => void | Promise<void>> = {
     forever();
   },
   chain: async () => chain(await open()),
+  /** Open, and it has not said yet what a signal does. `own`: the program handles SIGTERM itself. */
+  open: async () => {
+    await open();
+    if (details[0] === "own") process.on("SIGTERM", () => setTimeout(() => process.exit(5), 1));
+    say("open\n");
+    forever();
+  },
+  /** An agent that has begun to wind down once the file `winding-down` is there, and has once `go` is there. */
+  "slow-agent": async () => {
+    const session = await open();
+    endWithSpawner(session, {
+      kind: "agent",
+      recordSpawnerEnded: () => {},
+      windDown: async () => {
+        writeFileSync("winding-down", "");
+        while (!existsSync("go")) await Bun.sleep(5);
+        await closeSession(session, "complete");
+        return 0;
+      },
+    });
+    await announceReady(session);
+    forever();
+  },
   siblings: async () => {
     const session = await open();
     // The children's own mode is the parent's: those that were launched are plain agents.

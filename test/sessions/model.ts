@@ -1,8 +1,7 @@
 /** A session store that is slow and obvious: every count is made anew from a list of everything that ever happened. */
 
 import type { Ending } from "../../src/sessions/finished-sessions.ts";
-import type { Redemption } from "../../src/sessions/reservations.ts";
-import type { SessionId, SessionStatus, Sessions } from "../../src/sessions/sessions.ts";
+import type { Redemption, SessionId, SessionStatus, Sessions } from "../../src/sessions/sessions.ts";
 import { APPROVAL_LIFETIME_MS } from "../../src/tokens/authority.ts";
 
 export interface ModelSession {

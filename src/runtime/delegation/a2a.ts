@@ -7,13 +7,10 @@ import { redactSaid } from "../redaction.ts";
 import { Secret } from "../secret.ts";
 import { type DoorUrl, type JsonObject, objectIn, parseJsonObject, stringIn } from "../wire.ts";
 
-export const A2A_VERSION = "1.0";
-export const VERSION_HEADER = "a2a-version";
-
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 
-export type RequestId = string | number | null;
+type RequestId = string | number | null;
 
 /** A request as a door reads it. */
 export interface RpcRequest {
@@ -33,7 +30,7 @@ export function readRequest(body: unknown): RpcRequest {
   };
 }
 
-export interface RpcError {
+interface RpcError {
   readonly code: number;
   readonly message: string;
   readonly data?: readonly object[];
@@ -50,7 +47,7 @@ export function userMessage(messageId: string, text: string): object {
   return { message: { messageId, role: "ROLE_USER", parts: [{ text }] } };
 }
 
-export interface RpcCall {
+interface RpcCall {
   readonly door: DoorUrl;
   readonly id: string;
   readonly method: string;
@@ -80,7 +77,7 @@ export async function callDoor(asked: RpcCall, clock: Clock): Promise<RpcReply> 
       method: "POST",
       url: asked.door,
       headers: {
-        [VERSION_HEADER]: A2A_VERSION,
+        "a2a-version": "1.0",
         ...asked.headers,
         ...(asked.token && { authorization: new Secret(`Bearer ${asked.token.reveal()}`) }),
       },
@@ -90,28 +87,29 @@ export async function callDoor(asked: RpcCall, clock: Clock): Promise<RpcReply> 
     },
     clock,
   );
-  const read: RpcReply = reply.kind === "failed" ? reply : readReply(reply);
   // A door may quote our request or the tokens of its launch, so we take all of them out.
   const secrets = [...(asked.secrets ?? []), ...(asked.token ? [asked.token] : [])];
-  if (read.kind === "error") return { ...read, message: redactSaid(read.message, secrets) };
-  if (read.kind !== "failed") return read;
-  const { reason, said } = read;
-  const shown = { ...read, reason: printable(redactSaid(reason, secrets)) };
-  return said === undefined ? shown : { ...shown, said: redactSaid(said, secrets) };
+  const shown = (text: string) => redactSaid(text, secrets);
+  return reply.kind === "failed"
+    ? { ...reply, reason: printable(shown(reply.reason)) }
+    : readReply(reply, shown);
 }
 
-function readReply({ status, body }: Extract<HttpExchange, { kind: "answered" }>): RpcReply {
+function readReply(
+  { status, body }: Extract<HttpExchange, { kind: "answered" }>,
+  shown: (text: string) => string,
+): RpcReply {
   const fields = parseJsonObject(body);
   const error = objectIn(fields?.error);
   const message = stringIn(error?.message);
   // Such a status comes from something in front of the door, so the door did not get the request.
   if (status < 200 || status > 299) {
     const reason = `it answered with status ${status}`;
-    return { kind: "failed", reason, ...(message !== undefined && { said: message }) };
+    return { kind: "failed", reason, ...(message !== undefined && { said: shown(message) }) };
   }
   if (error) {
     const code = typeof error.code === "number" ? error.code : 0;
-    return { kind: "error", code, message: message ?? "no message" };
+    return { kind: "error", code, message: shown(message ?? "no message") };
   }
   return fields && "result" in fields ? { kind: "result", result: fields.result } : { kind: "unreadable" };
 }

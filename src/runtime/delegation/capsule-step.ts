@@ -8,7 +8,7 @@ import type { LaunchedChild } from "../launch/outcome.ts";
 import { isRegistered, type RegisteredSession, type Session } from "../session/session.ts";
 import { endChild, endUnposted, pastDeadline, type WatchedChild } from "./child.ts";
 import { resultText } from "./result-file.ts";
-import { seeChild } from "./step-answer.ts";
+import { canceled, seeChild } from "./step-answer.ts";
 import { traceClose, traceStart } from "./trace.ts";
 import { failureText } from "./untrusted.ts";
 
@@ -25,7 +25,7 @@ export interface CapsuleStep extends Coordinates {
   readonly onStarted?: (delegationId: string) => void;
 }
 
-export type StepKind = "completed" | "timed_out" | "failed" | "refused" | "canceled";
+type StepKind = "completed" | "timed_out" | "failed" | "refused" | "canceled";
 
 /** The result of a step. */
 export interface StepOutcome {
@@ -42,19 +42,8 @@ export interface StepOutcome {
 /** How the work of a step ended. */
 type StepEnd = Pick<StepOutcome, "kind" | "text">;
 
-/** What is known about the child so far. */
-interface Known {
-  delegationId?: string;
-  sessionId?: string;
-}
-
-/** A running step. */
-export interface RunningStep {
-  /** Nothing that the child does makes it reject. */
-  readonly returned: Promise<StepOutcome>;
-  /** Settles once the child is ended and reaped; a cancelled step may return before that. Never rejects. */
-  readonly over: Promise<void>;
-}
+/** The ids of the child, as far as they are known. */
+type KnownIds = Partial<Record<"delegationId" | "sessionId", string>>;
 
 /**
  * Runs the step. The child gets no address to report to, and is ended when the step returns. If the task is cancelled,
@@ -64,12 +53,19 @@ export function runCapsuleStep(session: Session, step: CapsuleStep): Promise<Ste
   return startCapsuleStep(session, step).returned;
 }
 
-/** Like `runCapsuleStep`, for callers that also wait for the child's end. */
-export function startCapsuleStep(session: Session, step: CapsuleStep): RunningStep {
+/**
+ * Like `runCapsuleStep`, for callers that also wait for the child's end.
+ *
+ * @returns `over` settles once the child is ended and reaped, and never rejects; a cancelled step may return before that
+ */
+export function startCapsuleStep(
+  session: Session,
+  step: CapsuleStep,
+): { readonly returned: Promise<StepOutcome>; readonly over: Promise<void> } {
   const { clock, environment, manifest } = session;
   const since = clock.elapsed();
   const watchSecs = delegationTimeoutSecs(environment, manifest.delegationDeadlineSecs);
-  const known: Known = {};
+  const known: KnownIds = {};
   const work = isRegistered(session)
     ? perform(session, step, watchSecs, known)
     : Promise.resolve(unregistered(session));
@@ -105,10 +101,6 @@ function unregistered({ environment }: Session): StepEnd {
   };
 }
 
-function canceled({ name, version }: CapsuleStep): StepEnd {
-  return { kind: "canceled", text: `${name}@${version} was ended: the delegating task was cancelled` };
-}
-
 /** The work's result. If the step is cancelled, we wait only a while; the work then ends its child on its own. */
 async function unlessCanceled(clock: Clock, step: CapsuleStep, work: Promise<StepEnd>): Promise<StepEnd> {
   const { signal } = step;
@@ -131,7 +123,7 @@ async function perform(
   session: RegisteredSession,
   step: CapsuleStep,
   watchSecs: number,
-  known: Known,
+  known: KnownIds,
 ): Promise<StepEnd> {
   const { name, version, contextId, signal } = step;
   const onStarted = (delegationId: string) => {
@@ -159,23 +151,14 @@ async function perform(
 /** Ends the child. If it completed, we do not record that we ended it: only its own record, if any, counts. */
 async function seeAndEnd(watched: WatchedChild, step: CapsuleStep): Promise<StepEnd> {
   const seen = await seeChild(watched, step.task, step.signal);
-  const { kind } = seen;
-  switch (kind) {
-    case "completed":
-      await endChild(watched);
-      return { kind, text: seen.text ?? (await answerIn(watched.child, seen.script)) };
-    case "timed_out":
-      await endUnposted(watched, { own: "replaced", why: pastDeadline(watched.watchSecs) });
-      return { kind, text: seen.text };
-    case "failed":
-      await endUnposted(watched, { own: seen.taskOver ? "kept" : "replaced" });
-      return { kind, text: seen.text };
-    case "canceled":
-      await endUnposted(watched, { own: "replaced" });
-      return canceled(step);
-    default:
-      return kind satisfies never;
+  if (seen.kind === "completed") {
+    await endChild(watched);
+    return { kind: seen.kind, text: seen.text ?? (await answerIn(watched.child, seen.script)) };
   }
+  const { kind, text } = seen;
+  const why = kind === "timed_out" ? pastDeadline(watched.watchSecs) : undefined;
+  await endUnposted(watched, seen.taskOver ? "kept" : "replaced", why);
+  return { kind, text };
 }
 
 /** The answer of a child that did not answer over A2A. */

@@ -2,7 +2,7 @@
 
 import { Elysia } from "elysia";
 import type { Secret } from "../secret.ts";
-import { type DoorUrl, newId, objectIn, parseDoorUrl, stringIn } from "../wire.ts";
+import { newId, objectIn, parseDoorUrl, stringIn } from "../wire.ts";
 import {
   INVALID_PARAMS,
   METHOD_NOT_FOUND,
@@ -14,26 +14,18 @@ import {
 import { type CompletionDoor, completionPlugin, refuseForeign } from "./door.ts";
 
 export interface ChildDoorOptions {
-  /** Every caller must present this token. */
+  /** Every caller of the door must present this token. The parent gets it from the readiness line. */
   readonly operatorToken?: Secret;
-  /** Set if the capsule itself delegates. */
+  /** Set if this capsule itself delegates. */
   readonly completions?: CompletionDoor;
-  readonly answer: (request: RpcRequest) => RpcAnswer;
-  /** Called once an answer has gone out. */
-  readonly onAnswered: () => void;
 }
 
-export interface ChildDoor {
-  readonly url: DoorUrl;
-  stop(): Promise<void>;
-}
-
-export function openChildDoor({
-  operatorToken,
-  completions,
-  answer,
-  onAnswered,
-}: ChildDoorOptions): ChildDoor {
+/** @param onAnswered called once an answer has gone out */
+export function openChildDoor(
+  { operatorToken, completions }: ChildDoorOptions,
+  slot: TaskSlot,
+  onAnswered: () => void,
+) {
   const app = new Elysia().onRequest(({ request }) => refuseForeign(request));
   if (completions) app.use(completionPlugin(completions));
   app
@@ -43,10 +35,10 @@ export function openChildDoor({
       const isOperator = given !== undefined && operatorToken.matches(given);
       return isOperator ? undefined : new Response(null, { status: 401 });
     })
-    .onAfterResponse(() => onAnswered())
+    .onAfterResponse(onAnswered)
     .post("/", ({ body }) => {
       const request = readRequest(body);
-      return rpcResponse(request.id, answer(request));
+      return rpcResponse(request.id, slot.answer(request));
     })
     // By default, the framework lets another process of this user share the port and take some of the requests.
     .listen({ hostname: "127.0.0.1", port: 0, reusePort: false });
@@ -63,7 +55,7 @@ const MAX_ARTIFACT_BYTES = 512 * 1024;
 
 type State = "TASK_STATE_WORKING" | "TASK_STATE_COMPLETED" | "TASK_STATE_FAILED" | "TASK_STATE_CANCELED";
 
-export interface TakenTask {
+interface TakenTask {
   readonly id: string;
   readonly contextId: string;
   readonly messageId: string;
@@ -73,16 +65,10 @@ export interface TakenTask {
   answer: string | undefined;
 }
 
-export interface TaskSlot {
-  /** Resolves with the task once it was taken. */
-  readonly taken: Promise<TakenTask>;
-  /** The task, if it was taken already. */
-  task(): TakenTask | undefined;
-  answer(request: RpcRequest): RpcAnswer;
-}
+type TaskSlot = ReturnType<typeof createTaskSlot>;
 
 /** @param cancel aborted by `CancelTask`; once it has aborted, no task is accepted */
-export function createTaskSlot(cancel: AbortController): TaskSlot {
+export function createTaskSlot(cancel: AbortController) {
   const taken = Promise.withResolvers<TakenTask>();
   let task: TakenTask | undefined;
 
@@ -105,9 +91,11 @@ export function createTaskSlot(cancel: AbortController): TaskSlot {
   };
 
   return {
+    /** Resolves with the task once it was taken. */
     taken: taken.promise,
+    /** The task, if it was taken already. */
     task: () => task,
-    answer(request) {
+    answer(request: RpcRequest): RpcAnswer {
       if (request.method === "SendMessage") return take(request);
       if (request.method !== "GetTask" && request.method !== "CancelTask") {
         return refuse(METHOD_NOT_FOUND, "this door knows SendMessage, GetTask and CancelTask");

@@ -62,7 +62,7 @@ export function recordOf(own: OwnChild): CompletionRecord | undefined {
   return records.ok ? readRecord(records.value.descriptor, own.child, durationOf(own), secrets) : undefined;
 }
 
-/** Records a report in the child's records directory, and posts it if there is a `post`. Returns whether it is there. */
+/** Records a report in the child's records directory, and posts it with `post`. Returns whether there is a record now. */
 export async function record({ session, child }: OwnChild, report: Report, post?: Post): Promise<boolean> {
   const { records } = child;
   if (!records.ok) return false;
@@ -119,22 +119,16 @@ export function reportOf(child: LaunchedChild, end: DelegationEnd, durationMs: n
   }
 }
 
-export interface UnpostedEnd {
-  /**
-   * What happens to a record that the child writes while it is being ended. `replaced`: the child is in the middle of
-   * its task, so the launcher's record replaces it (API page, "A child ends with its parent"). `kept`: the child's task
-   * was over, so its record stays.
-   */
-  readonly own: "replaced" | "kept";
-  /** Why it is ended, if there is more to say than that its parent ended it. The exit status is added. */
-  readonly why?: string;
-}
-
 /**
  * Ends a child whose outcome is not posted, and records it as `terminated`. A child that had exited already keeps its
  * own record; if it left none, it is recorded as `crashed`.
+ *
+ * @param own what happens to a record that the child writes while it is being ended. `replaced`: the child is in the
+ *   middle of its task, so the launcher's record replaces it (API page, "A child ends with its parent"). `kept`: the
+ *   child's task was over, so its record stays
+ * @param why the reason, if there is more to say than that its parent ended it. The exit status is added
  */
-export async function endUnposted(started: OwnChild, { own, why }: UnpostedEnd): Promise<void> {
+export async function endUnposted(started: OwnChild, own: "replaced" | "kept", why?: string): Promise<void> {
   const { child } = started;
   const byItself = await Promise.race([child.exited.then(() => true), turn(false)]);
   const left = recordOf(started);
@@ -156,7 +150,7 @@ async function unpostedEnd(child: LaunchedChild, byItself: boolean, why?: string
 export async function abandon(delegation: Delegation): Promise<void> {
   const { door, child } = delegation;
   door.ending(child.delegationId);
-  await endUnposted(delegation, { own: "replaced" });
+  await endUnposted(delegation, "replaced");
   door.forget(child.delegationId);
   child.release();
 }

@@ -5,7 +5,7 @@
 
 import { whyForeign } from "../../guard.ts";
 import { readJsonBody } from "../../json-body.ts";
-import { METHOD_NOT_FOUND, type RpcAnswer, type RpcError, readRequest, rpcResponse } from "./a2a.ts";
+import { METHOD_NOT_FOUND, type RpcAnswer, readRequest, rpcResponse } from "./a2a.ts";
 
 /** The headers that make a request a completion (API page, "How it travels"). */
 export const ORIGIN_HEADER = "x-murmur-task-origin";
@@ -13,11 +13,10 @@ export const DELEGATION_HEADER = "x-murmur-delegation-id";
 export const ADDRESSEE_HEADER = "x-murmur-completion-session";
 export const COMPLETION_ORIGIN = "completion";
 
-const COMPLETION_MISADDRESSED = -31001;
-const COMPLETION_NOT_AWAITED = -31002;
+const CODES = { COMPLETION_MISADDRESSED: -31001, COMPLETION_NOT_AWAITED: -31002 } as const;
 
 /** What a completion's headers and its request say. Its message is not read. */
-export interface Completion {
+interface Completion {
   /** The session that the completion is addressed to. */
   readonly addressedSession: string;
   readonly method: string | undefined;
@@ -58,13 +57,16 @@ export function createCompletionDoor(sessionId: string): CompletionDoor {
   const receivedIds = new Set<string>();
   return {
     receive({ addressedSession, method, delegationId }) {
-      if (addressedSession !== sessionId) return { error: misaddressed(addressedSession) };
+      if (addressedSession !== sessionId) {
+        const why = `completion is addressed to session ${addressedSession}, which is not the session running here`;
+        return refusal("COMPLETION_MISADDRESSED", why, { addressedSession });
+      }
       if (method !== "SendMessage") {
         return {
           error: { code: METHOD_NOT_FOUND, message: "a completion is a SendMessage, and no other method" },
         };
       }
-      if (!delegationId) return { error: notAwaited(NAMELESS) };
+      if (!delegationId) return refusal("COMPLETION_NOT_AWAITED", NAMELESS, {});
       if (receivedIds.has(delegationId)) return received(delegationId);
       const delegation = known.get(delegationId);
       if (delegation?.state === "awaited") {
@@ -74,7 +76,7 @@ export function createCompletionDoor(sessionId: string): CompletionDoor {
       const why = delegation
         ? `delegation ${delegationId} is being ended by this session; its launcher records the outcome`
         : `no task in this session is waiting for delegation ${delegationId}`;
-      return { error: notAwaited(why, { delegationId }) };
+      return refusal("COMPLETION_NOT_AWAITED", why, { delegationId });
     },
     await: (delegationId, arrived) => void known.set(delegationId, { state: "awaited", arrived }),
     ending: (delegationId) => void known.set(delegationId, { state: "ending" }),
@@ -94,24 +96,14 @@ function received(delegationId: string): RpcAnswer {
   return { result: { delegation_id: delegationId, received: true } };
 }
 
-function misaddressed(addressedSession: string): RpcError {
-  return {
-    code: COMPLETION_MISADDRESSED,
-    message: `completion is addressed to session ${addressedSession}, which is not the session running here`,
-    data: [errorInfo("COMPLETION_MISADDRESSED", { addressedSession })],
-  };
-}
-
-function notAwaited(message: string, metadata: Readonly<Record<string, string>> = {}): RpcError {
-  return {
-    code: COMPLETION_NOT_AWAITED,
-    message,
-    data: [errorInfo("COMPLETION_NOT_AWAITED", metadata)],
-  };
-}
-
-function errorInfo(reason: string, metadata: Readonly<Record<string, string>>): object {
-  return { "@type": "type.googleapis.com/google.rpc.ErrorInfo", reason, domain: "murmur.nexus", metadata };
+function refusal(
+  reason: keyof typeof CODES,
+  message: string,
+  metadata: Readonly<Record<string, string>>,
+): RpcAnswer {
+  const type = "type.googleapis.com/google.rpc.ErrorInfo";
+  const data = [{ "@type": type, reason, domain: "murmur.nexus", metadata }];
+  return { error: { code: CODES[reason], message, data } };
 }
 
 /**

@@ -5,7 +5,7 @@
 
 import type { ArtifactName } from "../../registry/artifact-name.ts";
 import { fault, ok, type Result } from "../../result.ts";
-import { type Clock, within } from "../clock.ts";
+import { type Clock, unlessAborted, within } from "../clock.ts";
 import { describeExit } from "../launch/held-process.ts";
 import type { Secret } from "../secret.ts";
 import { type DoorUrl, objectIn, stringIn } from "../wire.ts";
@@ -65,7 +65,7 @@ const DELIVERY_BOUND_MS = 30_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
-export interface TaskDelivery {
+interface TaskDelivery {
   readonly door: DoorUrl;
   readonly token: Secret | undefined;
   /** The child's capsule. */
@@ -150,15 +150,10 @@ function acceptance(reply: Exclude<RpcReply, Failed>, name: ArtifactName): Resul
 }
 
 /** Resolves after `ms` milliseconds, or when the signal aborts. */
-export function pauseFor(ms: number, signal: AbortSignal, clock: Clock): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = () => {
-      stop();
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const stop = clock.after(ms, done);
-    signal.addEventListener("abort", done);
-  });
+export async function pauseFor(ms: number, signal: AbortSignal, clock: Clock): Promise<void> {
+  if (signal.aborted) return;
+  const { promise: over, resolve } = Promise.withResolvers<void>();
+  const stop = clock.after(ms, resolve);
+  await unlessAborted(signal, over);
+  stop();
 }

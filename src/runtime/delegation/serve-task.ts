@@ -3,20 +3,20 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { type Clock, unlessAborted } from "../clock.ts";
 import type { SpawnerHandle } from "../contract/environment.ts";
-import type { Secret } from "../secret.ts";
 import { type EndedBy, endWithSpawner } from "../session/follow.ts";
 import { announceReady, closeSession, type Session } from "../session/session.ts";
 import type { DoorUrl } from "../wire.ts";
 import { callDoor, userMessage } from "./a2a.ts";
-import { closeTask, createTaskSlot, openChildDoor, type RunEnd, type TaskEnd } from "./child-door.ts";
-import { notice, type Post, type Report, reportCompletion } from "./completion.ts";
 import {
-  ADDRESSEE_HEADER,
-  COMPLETION_ORIGIN,
-  type CompletionDoor,
-  DELEGATION_HEADER,
-  ORIGIN_HEADER,
-} from "./door.ts";
+  type ChildDoorOptions,
+  closeTask,
+  createTaskSlot,
+  openChildDoor,
+  type RunEnd,
+  type TaskEnd,
+} from "./child-door.ts";
+import { notice, type Post, type Report, reportCompletion } from "./completion.ts";
+import { ADDRESSEE_HEADER, COMPLETION_ORIGIN, DELEGATION_HEADER, ORIGIN_HEADER } from "./door.ts";
 import { hasResult, leaveResult, RESULT_PATH } from "./result-file.ts";
 import { createTrace, type SessionExitStatus, traceSessionEnd, traceSessionStart } from "./trace.ts";
 
@@ -38,12 +38,8 @@ export interface ReceivedTask {
 const WIND_DOWN_MS = { hurried: 4_000, spawner: 18_000, signal: 18_000 };
 
 /** How a delegated capsule serves its task. */
-export interface ServeTaskOptions {
+export interface ServeTaskOptions extends ChildDoorOptions {
   readonly run: (task: ReceivedTask) => Promise<TaskEnd>;
-  /** Every caller of the door must present this token. The parent gets it from the readiness line. */
-  readonly operatorToken?: Secret;
-  /** Set if this capsule itself delegates. */
-  readonly completions?: CompletionDoor;
   /** `lifecycle.after_task`: `exit` ends the session with its task; `sleep` keeps it listening until it is ended. */
   readonly afterTask?: "exit" | "sleep";
   /** When it aborts, we wait for no task, and cancel a running one. The session ends once that has returned. */
@@ -67,8 +63,7 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
   options.signal?.addEventListener("abort", () => cancel.abort(), { once: true });
   const slot = createTaskSlot(cancel);
   const answered = Promise.withResolvers<void>();
-  const onAnswered = () => void (slot.task() && answered.resolve());
-  const door = openChildDoor({ ...options, answer: slot.answer, onAnswered });
+  const door = openChildDoor(options, slot, () => void (slot.task() && answered.resolve()));
   options.onListening?.(door.url);
   let running: Promise<RunEnd> | undefined;
 

@@ -8,21 +8,15 @@ import { redactSaid } from "../redaction.ts";
 import { appendLine } from "../tree/files.ts";
 import type { HeldDirectory } from "../tree/held.ts";
 import { objectIn, stringIn } from "../wire.ts";
+import type { Report } from "./completion.ts";
 import type { DelegateTask } from "./delegate-task.ts";
 import { cutText } from "./untrusted.ts";
 
 /** `refused` and `failed` come from the call itself, the others from its task or a plan's step at the close. */
-export type DelegationOutcome =
-  | "refused"
-  | "failed"
-  | "ok"
-  | "error"
-  | "crashed"
-  | "terminated"
-  | "unknown"
-  | "completed"
-  | "timed_out"
-  | "canceled";
+type DelegationOutcome =
+  | ("refused" | "failed")
+  | (Report["status"] | "unknown")
+  | ("completed" | "timed_out" | "canceled");
 
 /** Whether a session was ended in the middle of its task. */
 export type SessionExitStatus = "ok" | "canceled";

@@ -16,11 +16,8 @@ import { type ClosedDelegation, closeDelegation } from "./close.ts";
 import type { CompletionDoor } from "./door.ts";
 import { type Effect, type Happening, next, WATCHING } from "./watch-states.ts";
 
-/** A delegation's completions, while its child still runs. */
-export interface Arrivals {
-  /** Calls `listener` at each completion from now on, and at once if one has already arrived. */
-  listen(listener: () => void): void;
-}
+/** Calls `listener` at each completion of a delegation from now on, and at once if one has already arrived. */
+export type Arrivals = (listener: () => void) => void;
 
 /** From now on the door receives completions of this delegation. */
 export function awaitCompletions(door: CompletionDoor, delegationId: string): Arrivals {
@@ -30,11 +27,9 @@ export function awaitCompletions(door: CompletionDoor, delegationId: string): Ar
     any = true;
     listener();
   });
-  return {
-    listen(told) {
-      listener = told;
-      if (any) told();
-    },
+  return (told) => {
+    listener = told;
+    if (any) told();
   };
 }
 
@@ -51,26 +46,13 @@ export interface WatchedDelegation {
 
 /** Watches a delegation. `arrivals` must be set up before the child can post a completion. */
 export function watchDelegation(delegation: Delegation, arrivals: Arrivals): WatchedDelegation {
+  const { child } = delegation;
   const asked = Promise.withResolvers<string>();
-  return {
-    id: delegation.child.delegationId,
-    closed: watchToClose(delegation, arrivals, asked.promise),
-    end: asked.resolve,
-  };
-}
-
-async function watchToClose(
-  delegation: Delegation,
-  arrivals: Arrivals,
-  asked: Promise<string>,
-): Promise<ClosedDelegation> {
-  try {
-    const end = await endOf(delegation, arrivals, asked);
+  const closed = endOf(delegation, arrivals, asked.promise)
     // Once there is an outcome, no deadline applies: a long answer may take a while to read.
-    return await closeDelegation(delegation, end);
-  } finally {
-    delegation.child.release();
-  }
+    .then((end) => closeDelegation(delegation, end))
+    .finally(() => child.release());
+  return { id: child.delegationId, closed, end: asked.resolve };
 }
 
 /** Feeds each event to the state machine and performs its effects, until the delegation is over. */
@@ -109,7 +91,7 @@ async function endOf(
     kind: "backstop",
     reason: `no outcome reached the delegating task within ${backstopSecs}s of this sub-capsule starting`,
   });
-  arrivals.listen(() => happens({ kind: "arrived" }));
+  arrivals(() => happens({ kind: "arrived" }));
   try {
     return await over.promise;
   } finally {

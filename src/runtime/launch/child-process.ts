@@ -9,7 +9,7 @@ import { describeError, type Posix } from "../../sys/library.ts";
 import { keepExitStatuses } from "../../sys/process.ts";
 import { spawnProcess } from "../../sys/spawn.ts";
 import { type Clock, within } from "../clock.ts";
-import type { Output } from "../output.ts";
+import { type Output, unbroken } from "../output.ts";
 import type { Secret } from "../secret.ts";
 import { createStderrEcho, createStdoutRelay, type FirstLine } from "./child-output.ts";
 import { type HeldProcess, holdProcess, lookSoon } from "./held-process.ts";
@@ -114,8 +114,8 @@ function serveProcess(pid: number, plan: StartPlan, [output = -1, errors = -1]: 
   const held = holdProcess(pid, plan.clock, plan.diagnose);
   const stdout = createStdoutRelay(unbroken(plan.output.stdout));
   const stderr = createStderrEcho([plan.approval], unbroken(plan.output.stderr));
-  void serve(output, stdout, held, plan.clock);
-  const errorsEnded = serve(errors, stderr, held, plan.clock);
+  void serve(output, stdout, held.gone, plan.clock);
+  const errorsEnded = serve(errors, stderr, held.gone, plan.clock);
   return {
     ...held,
     firstLine: stdout.firstLine,
@@ -134,15 +134,6 @@ function serveProcess(pid: number, plan: StartPlan, [output = -1, errors = -1]: 
   };
 }
 
-/** The function comes from the embedding program. If it fails, the pipe is still read. */
-function unbroken(write: (bytes: Uint8Array) => Promise<void>): (bytes: Uint8Array) => Promise<void> {
-  return async (bytes) => {
-    try {
-      await write(bytes);
-    } catch {}
-  };
-}
-
 /**
  * Reads a pipe to its end. Some time after the exit it stops waiting, since another process may hold the pipe's other
  * end. The stream gets a descriptor of its own once its reader exists, so the caller must close the pipe's. The wait
@@ -151,7 +142,7 @@ function unbroken(write: (bytes: Uint8Array) => Promise<void>): (bytes: Uint8Arr
 async function serve(
   pipe: Descriptor,
   into: { write(chunk: Uint8Array): Promise<void>; end(): Promise<void> },
-  { gone }: HeldProcess,
+  gone: Promise<void>,
   clock: Clock,
 ): Promise<void> {
   let ended = false;

@@ -43,12 +43,8 @@ export interface Started {
 }
 
 /** Returns what the child's first line says, or why there is no valid line. */
-export async function awaitReadiness({
-  session,
-  asked,
-  approval,
-  process,
-}: Started): Promise<Result<Readiness, FailedLaunch>> {
+export async function awaitReadiness(started: Started): Promise<Result<Readiness, FailedLaunch>> {
+  const { session, asked, approval, process } = started;
   const no = (cause: LaunchFailureCause, why: string) => fault(failed(cause, asked, why));
   const { clock } = session;
   const first = await within(clock, LAUNCH_BOUND_MS, unlessAborted(asked.signal, process.firstLine));

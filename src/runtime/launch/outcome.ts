@@ -70,16 +70,10 @@ export interface LaunchFailure {
 export type FailedLaunch = Extract<LaunchOutcome, { kind: "failed" }>;
 
 /** @param why follows a mention of the child */
-export function failed(
-  cause: LaunchFailureCause,
-  { name, version }: LaunchRequest,
-  why: string,
-): FailedLaunch {
+export function failed(cause: LaunchFailureCause, asked: LaunchRequest, why: string): FailedLaunch {
   // An error message of a store or of the system may quote anything.
-  return {
-    kind: "failed",
-    failure: { cause, message: printable(`could not launch ${name}@${version}: ${why}`) },
-  };
+  const message = printable(`could not launch ${asked.name}@${asked.version}: ${why}`);
+  return { kind: "failed", failure: { cause, message } };
 }
 
 export function canceled(asked: LaunchRequest): FailedLaunch {

@@ -2,6 +2,7 @@
 
 import { type Clock, within } from "../clock.ts";
 import { type HeldLifeline, TEARDOWN_MS, TERMINATED_STATUS } from "../contract/lifeline.ts";
+import { takeOverSignals } from "./early-signals.ts";
 import type { Session } from "./session.ts";
 
 /** How long a script child may take to give its slot back to the daemon before it exits. */
@@ -30,28 +31,33 @@ export interface Followed extends Partial<Pick<Session, "registration" | "direct
 }
 
 export interface Process {
-  /** Registers the handler of a first SIGTERM or SIGINT. */
-  readonly onTerminate: (handler: (signal?: NodeJS.Signals) => void) => void;
+  /** Registers the handler of SIGTERM and SIGINT: of the first ones, or of all. */
+  readonly onTerminate: (handler: (signal?: NodeJS.Signals) => void, which: "first" | "all") => void;
   readonly exit: (status: number) => void;
 }
 
 export const thisProcess: Process = {
-  onTerminate(handler) {
-    process.once("SIGTERM", handler);
-    process.once("SIGINT", handler);
+  onTerminate(handler, which) {
+    const listen = which === "first" ? "once" : "on";
+    process[listen]("SIGTERM", handler);
+    process[listen]("SIGINT", handler);
   },
   exit: (status) => process.exit(status),
 };
 
 /**
- * Ends this process when its spawner ends, or on a first SIGTERM or SIGINT. A second signal ends it at once, as if the
- * program handled no signals. A script first gives its slot back to the daemon, if that takes no longer than 250 ms.
+ * Ends this process when its spawner ends, or on a first SIGTERM or SIGINT. A script first gives its slot back to the
+ * daemon, if that takes no longer than 250 ms.
+ *
+ * A second signal ends the process at once, as if the program handled no signals. But if it has a lifeline, it ignores
+ * further ones: who stops a whole process group signals a child that its parent signals too, and the parent ends it
+ * after its 5 s anyway.
  *
  * After the spawner's end a script has 1 s and an agent 20 s. Then the process exits with status 143, even if its main
  * thread is busy.
  */
 export function endWithSpawner(followed: Followed, ending: Ending, self: Process = thisProcess): void {
-  const { lifeline, clock, hurry } = followed;
+  const { lifeline, clock, hurry, directories } = followed;
   let begun = false;
   const end = (by: EndedBy) => {
     if (begun) return;
@@ -60,10 +66,14 @@ export function endWithSpawner(followed: Followed, ending: Ending, self: Process
     if (by === "spawner") ending.recordSpawnerEnded();
     ending.windDown(by).then(self.exit, () => self.exit(1));
   };
-  self.onTerminate((signal) => {
-    if (lifeline && signal !== "SIGINT") hurry?.abort();
-    end("signal");
-  });
+  self.onTerminate(
+    (signal) => {
+      if (lifeline && signal !== "SIGINT") hurry?.abort();
+      end("signal");
+    },
+    lifeline ? "all" : "first",
+  );
+  if (directories) takeOverSignals(directories);
   lifeline?.exitAfter(ending.kind === "script" ? SCRIPT_MS : TEARDOWN_MS);
   lifeline?.ended.then(() => {
     if (ending.kind === "agent") clock.after(TEARDOWN_MS, () => self.exit(TERMINATED_STATUS));

@@ -46,15 +46,44 @@ export async function registerWhereNeeded(
   if (!approval && manifest.spawnAllow.length === 0) return ok(undefined);
   const url = parseRoostUrl(environment.MURMUR_ROOST_URL);
   if (!url.ok) return notRegistered(run, url.fault);
+  if (signal?.aborted) return notRegistered(run, "the start was given up");
   const client = createRoostClient(url.value, clock);
-  const answer = await client.register(
-    { session_id: id, name: run.name, version: run.version },
-    approval,
-    signal,
+  const answer = await lastAnswer(clock, signal, (cut) =>
+    client.register({ session_id: id, name: run.name, version: run.version }, approval, cut),
   );
-  if (answer.kind === "granted") return ok({ client, credential: answer.value });
+  if (answer.kind === "granted") {
+    if (!signal?.aborted) return ok({ client, credential: answer.value });
+    await client.deregister("failed", answer.value);
+    return notRegistered(run, "the start was given up");
+  }
   const why = answer.kind === "refused" ? answer.error : answer.reason;
   return notRegistered(run, `mur-roost at ${url.value}: ${why}`);
+}
+
+/** How long the daemon's answer is waited for once the start was given up. */
+const LAST_ANSWER_MS = 4_000;
+
+/**
+ * Once a registration was sent, giving up does not cut it short at once: the daemon may hold a slot by then, which only
+ * the credential in its answer gives back.
+ */
+async function lastAnswer<T>(
+  clock: Clock,
+  signal: AbortSignal | undefined,
+  ask: (cut: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const cut = new AbortController();
+  let stop = () => {};
+  const limit = () => {
+    stop = clock.after(LAST_ANSWER_MS, () => cut.abort());
+  };
+  signal?.addEventListener("abort", limit);
+  try {
+    return await ask(cut.signal);
+  } finally {
+    signal?.removeEventListener("abort", limit);
+    stop();
+  }
 }
 
 function notRegistered(run: RunArguments, why: string): Result<never, StartRefusal> {

@@ -26,6 +26,7 @@ import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../mani
 import { createDiagnostics, type Diagnose, type Output, processOutput } from "../output.ts";
 import type { Secret } from "../secret.ts";
 import { type DoorUrl, newId } from "../wire.ts";
+import { holdSignals, takeOverSignals } from "./early-signals.ts";
 import { type Registration, registerWhereNeeded } from "./registration.ts";
 
 /** What a session needs from outside. Anything left out is taken from the process. */
@@ -92,11 +93,31 @@ export function canDelegate(session: Session): session is DelegatingSession {
  * directories. Call it once in a process, before you start anything else. From then on, a child ends at most 20 s after
  * its spawner, with status 143, even if its main thread is blocked. `endWithSpawner` says what it does until then.
  *
+ * Until `endWithSpawner` is called, a SIGTERM or SIGINT retires the session, 2 s at most, and then ends the process. A
+ * program with a handler of its own for the signal must do this itself.
+ *
  * @returns the session, or why this capsule does not start
  */
 export async function openSession(options: SessionOptions = {}): Promise<Result<Session, StartRefusal>> {
+  const early = holdSignals();
+  let opened: Result<Session, StartRefusal> | undefined;
+  try {
+    opened = await open(options, early.received);
+  } finally {
+    if (!opened?.ok) early.release();
+  }
+  if (!opened.ok) return opened;
+  const session = opened.value;
+  await early.retireBy(session.directories, session.clock, () => closeSession(session, "failed"));
+  return opened;
+}
+
+async function open(options: SessionOptions, received: AbortSignal): Promise<Result<Session, StartRefusal>> {
   const noCalls = libraryFault();
-  if (noCalls !== undefined) return fault({ message: withoutCalls(noCalls) });
+  if (noCalls !== undefined) {
+    const message = `this process may not call the C library (${noCalls}), which its children and its lifeline need; start it where a program may run memory that it has written`;
+    return fault({ message });
+  }
   keepExitStatuses();
   const environment = options.environment ?? process.env;
   const clock = options.clock ?? systemClock;
@@ -107,7 +128,6 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
 
   const started = readStart(environment);
   if (!started.ok) return started;
-  const { formationId, spawner, lifeline } = started.value;
   const home = openHome(environment.HOME);
   if (!home.ok) return fault({ message: home.fault });
   home.value.close();
@@ -117,14 +137,12 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
   const { manifest } = packed.value;
 
   const id = newId("ses");
-  const registered = await registerWhereNeeded(id, run, manifest, { ...options, environment, clock });
+  const signal = options.signal ? AbortSignal.any([options.signal, received]) : received;
+  const registered = await registerWhereNeeded(id, run, manifest, { ...options, environment, clock, signal });
   if (!registered.ok) return registered;
   const registration = registered.value;
-  const directories = createSessionDirectories({
-    home: environment.HOME,
-    workdir: run.workdir,
-    sessionId: id,
-  });
+  const { workdir } = run;
+  const directories = createSessionDirectories({ home: environment.HOME, workdir, sessionId: id });
   if (!directories.ok) {
     await registration?.client.deregister("failed", registration.credential);
     return fault({ message: directories.fault });
@@ -137,15 +155,13 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
     directories: directories.value,
     registration,
     delegateTask: delegateTaskOf(manifest),
-    childSessions: createChildSessions(id, spawner?.sessionId),
-    spawner,
-    lifeline,
+    childSessions: createChildSessions(id, started.value.spawner?.sessionId),
+    ...started.value,
     hurry: new AbortController(),
-    formationId,
     environment,
     output,
     clock,
-    diagnose: createDiagnostics(output, directories.value.records, lifeline),
+    diagnose: createDiagnostics(output, directories.value.records, started.value.lifeline),
     [Symbol.asyncDispose]: () => closeSession(session, "failed"),
   };
   return ok(session);
@@ -166,10 +182,6 @@ function readStart(environment: Environment): Result<Start, StartRefusal> {
   if (!lifeline.ok) return lifeline;
   lifeline.value?.exitAfter(TEARDOWN_MS);
   return ok({ formationId: formationId.value, spawner: spawner.value, lifeline: lifeline.value });
-}
-
-function withoutCalls(why: string): string {
-  return `this process may not call the C library (${why}), which its children and its lifeline need; start it where a program may run memory that it has written`;
 }
 
 /**
@@ -220,4 +232,5 @@ async function close(session: Session, outcome: Outcome, signal: AbortSignal | u
   const removed = await session.directories.removeRuntime();
   if (!removed.ok) session.diagnose(`warning: ${removed.fault}`);
   session.directories.close();
+  takeOverSignals(session.directories);
 }
