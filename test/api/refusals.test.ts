@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Refusal, refusalMessage, refusalStatus } from "../../src/api/refusals.ts";
+import { type Refusal, refusalMessage, refusalStage, refusalStatus } from "../../src/api/refusals.ts";
 import type { ArtifactVersion, Sha256 } from "../../src/registry/artifact-name.ts";
 import { nameOf } from "../kit/in-process.ts";
 
@@ -38,6 +38,21 @@ const REFUSALS: { readonly [Kind in Refusal["kind"]]: readonly [Extract<Refusal,
 test.each(Object.entries(REFUSALS))("%s has its status and a sentence", (_, [refusal, status]) => {
   expect(refusalStatus(refusal)).toBe(status as never);
   expect(refusalMessage(refusal)).toMatch(/^[a-z'].*\S$/);
+});
+
+test("a request was judged, unless its body is not valid or was not read to its end", () => {
+  const at = (stage: ReturnType<typeof refusalStage>) =>
+    Object.values(REFUSALS).flatMap(([refusal]) => (refusalStage(refusal) === stage ? [refusal.kind] : []));
+  expect(at("unread")).toEqual([
+    "not-found",
+    "foreign-caller",
+    "body-too-large",
+    "body-too-slow",
+    "body-ended-early",
+    "internal",
+  ]);
+  expect(at("body")).toEqual(["bad-body", "bad-outcome"]);
+  expect(at("decision")).toHaveLength(Object.keys(REFUSALS).length - 8);
 });
 
 test.each([
