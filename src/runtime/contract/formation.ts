@@ -3,7 +3,7 @@
 import { ok, type Result } from "../../result.ts";
 import { isReadable, setCloseOnExec } from "../../sys/descriptors.ts";
 import { statusOf } from "../../sys/status.ts";
-import { type Environment, own, refuse, type StartRefusal } from "./environment.ts";
+import { type Environment, refuse, type StartRefusal } from "./environment.ts";
 import { readEndIn } from "./lifeline.ts";
 
 /** A formation: `frm_` and 32 lowercase hex digits. */
@@ -11,7 +11,7 @@ export type FormationId = string & { readonly __brand: "FormationId" };
 
 /** Reads `MURMUR_FORMATION_ID`. Unset or blank means that the session is in no formation. */
 export function readFormationId(environment: Environment): Result<FormationId | undefined, StartRefusal> {
-  const text = own(environment, "MURMUR_FORMATION_ID")?.trim() ?? "";
+  const text = environment.MURMUR_FORMATION_ID?.trim() ?? "";
   if (text === "") return ok(undefined);
   if (/^frm_[0-9a-f]{32}$/.test(text)) return ok(text as FormationId);
   return refuse(
@@ -32,7 +32,7 @@ export function checkFormationEnds(
   environment: Environment,
   formationId: FormationId | undefined,
 ): Result<undefined, StartRefusal> {
-  const peers = own(environment, "MURMUR_FORMATION_PEERS");
+  const peers = environment.MURMUR_FORMATION_PEERS;
   const why =
     peers === undefined
       ? (whyNoLifeline(environment, formationId) ?? whyNoChannel(environment))
@@ -41,7 +41,7 @@ export function checkFormationEnds(
 }
 
 function whyNoLifeline(environment: Environment, formationId: FormationId | undefined): string | undefined {
-  const text = own(environment, "MURMUR_FORMATION_LIFELINE")?.trim() ?? "";
+  const text = environment.MURMUR_FORMATION_LIFELINE?.trim() ?? "";
   if (text === "") return undefined;
   const start = "unset MURMUR_FORMATION_LIFELINE to start this capsule outside of a formation";
   if (formationId === undefined) {
@@ -55,7 +55,7 @@ function whyNoLifeline(environment: Environment, formationId: FormationId | unde
 
 /** The channel is not read, because that would consume what it holds. */
 function whyNoChannel(environment: Environment): string | undefined {
-  const text = own(environment, "MURMUR_FORMATION_CHANNEL")?.trim();
+  const text = environment.MURMUR_FORMATION_CHANNEL?.trim();
   if (text === undefined) return undefined;
   const why = whyUnreadable(text);
   return why === undefined

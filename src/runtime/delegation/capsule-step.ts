@@ -25,7 +25,7 @@ export interface CapsuleStep extends Coordinates {
   readonly onStarted?: (delegationId: string) => void;
 }
 
-export type StepKind = "completed" | "timed_out" | "failed" | "refused" | "canceled";
+type StepKind = "completed" | "timed_out" | "failed" | "refused" | "canceled";
 
 /** The result of a step. */
 export interface StepOutcome {
