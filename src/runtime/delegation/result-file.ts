@@ -33,8 +33,8 @@ export async function leaveResult(
 }
 
 /** Whether there is a result file. */
-export function hasResult(records: Descriptor): boolean {
-  const result = openRegularFile(records, NAMES);
+export function hasResult(directory: Descriptor): boolean {
+  const result = openRegularFile(directory, NAMES);
   if (result.ok) result.value.close();
   return result.ok;
 }

@@ -4,12 +4,13 @@ import { join } from "node:path";
 import { runCapsuleStep } from "../../../src/runtime/delegation/capsule-step.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
+import { childBinary } from "../world.ts";
 import { sharedHost } from "./shared-host.ts";
 import { stepsOf, WORKER } from "./steps.ts";
 import { records, STAY, says } from "./shell-child.ts";
 
 const host = sharedHost();
-const { left, step, traced, withChild } = stepsOf(host);
+const { left, step, traced, withChild, withEnvironment } = stepsOf(host);
 
 const liveChildren = async () => {
   const answer = await host().session.registration.client.status(host().session.id);
@@ -77,6 +78,19 @@ describe("a script in a step", () => {
     const handle = JSON.parse(readFileSync(join(workdir, "spawner.json"), "utf8"));
     expect(Object.keys(handle).sort()).toEqual(["context_id", "delegation_id", "session_id"]);
     expect(left()).toEqual([]);
+  });
+
+  test.each([
+    ["complete", "completed", "ok"],
+    ["failed", "failed", "error"],
+  ])("that closes its session as %s has %s, and has recorded it itself", async (outcome, kind, status) => {
+    const MURMUR_MUR_BINARY = await childBinary();
+    const session = withEnvironment({ MURMUR_MUR_BINARY, CHILD_MODE: `closing-script:${outcome}` });
+    const result = await runCapsuleStep(session, step("no script is told a task"));
+    expect(result.kind).toBe(kind as typeof result.kind);
+    const { record, workdir } = traced();
+    const result_path = join(workdir, "out/result.txt");
+    expect(record).toMatchObject({ status, reported_by: "child", delivered: false, result_path });
   });
 
   test.each<[string, string[], string, object]>([
