@@ -3,7 +3,8 @@
 import { statSync } from "node:fs";
 import { availableParallelism, constants } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { type App, createApp } from "./api/app.ts";
+import { type App, createApp, PATHS } from "./api/app.ts";
+import { isSessionId } from "./api/schemas.ts";
 import { type Census, takeCensus } from "./census/census.ts";
 import type { Flags } from "./cli/flags.ts";
 import { createDecisionLog, type DecisionLog } from "./log/decision-log.ts";
@@ -136,6 +137,11 @@ type Server = Bun.Server<undefined>;
 
 /** The listening server, or the OS error. */
 function listen(port: number, app: App): Result<Server, string> {
+  const answer = (request: Request, server: Server, isExact: boolean) =>
+    app.fetch(request, () => server.requestIP(request)?.port, isExact);
+  // The server's own router sees each path as it was sent. Everything else goes to `fetch`.
+  const ofRoute = (request: Bun.BunRequest, server: Server) =>
+    answer(request, server, Object.values(request.params).every(isSessionId));
   try {
     return ok(
       Bun.serve({
@@ -146,7 +152,8 @@ function listen(port: number, app: App): Result<Server, string> {
         development: false,
         idleTimeout: IDLE_SECONDS,
         maxRequestBodySize: PARSER_BODY_BYTES,
-        fetch: (request, server) => app.fetch(request, () => server.requestIP(request)?.port),
+        routes: Object.fromEntries(PATHS.map((path) => [path, ofRoute])),
+        fetch: (request, server) => answer(request, server, false),
         error: () => Response.json({ error: "the daemon failed to answer this request" }, { status: 500 }),
       }),
     );

@@ -139,10 +139,18 @@ describe("the executable", () => {
     const socket = connect(daemon.port, "127.0.0.1");
     // An answer that is not due yet keeps it from ending at once.
     socket.write(`POST /spawn HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n{`);
+    let answered = "";
+    socket.on("data", (bytes) => {
+      answered += bytes;
+    });
+    const closed = Promise.race([once(socket, "end"), once(socket, "error")]);
     await once(socket, "connect");
     const ended = daemon.kill("SIGTERM");
     for (const signal of ["SIGTERM", "SIGINT", "SIGTERM"] as const) process.kill(daemon.pid, signal);
     expect(await ended).toBe(0);
+    // It did not become due in time.
+    await closed;
+    expect(answered).toBe("");
     socket.destroy();
   });
 

@@ -204,16 +204,16 @@ describe("the launch is refused for", () => {
   );
 
   test.each([
-    ["E-RUN-044", { MURMUR_FORMATION_ID: "frm_1" }],
-    ["E-RUN-046", { MURMUR_FORMATION_PEERS: "a=http://a.formation.invalid" }],
-    ["E-RUN-046", { MURMUR_FORMATION_LIFELINE: "3" }],
-    ["E-RUN-046", { MURMUR_FORMATION_CHANNEL: "999999" }],
-    ["E-RUN-020", { MURMUR_SPAWNER: "{}" }],
-    ["E-RUN-020", { MURMUR_SPAWNER_LIFELINE: "1" }],
-  ])("%s, given %p, before the daemon hears of a session", async (code, environment) => {
+    ["E-RUN-044", "MURMUR_FORMATION_ID", "frm_1"],
+    ["E-RUN-046", "MURMUR_FORMATION_PEERS", "a=http://a.formation.invalid"],
+    ["E-RUN-046", "MURMUR_FORMATION_LIFELINE", "3"],
+    ["E-RUN-046", "MURMUR_FORMATION_CHANNEL", "999999"],
+    ["E-RUN-020", "MURMUR_SPAWNER", "{}"],
+    ["E-RUN-020", "MURMUR_SPAWNER_LIFELINE", "1"],
+  ])("%s, given %s=%s, before the daemon hears of a session", async (code, variable, value) => {
     const daemon = await serve(reply(200, '{"credential":"msc1.a.b"}'));
-    const said = await refusal({ environment: { ...environment, MURMUR_ROOST_URL: daemon.url } });
-    expect(said).toStartWith(`${code}: ${Object.keys(environment)[0]} `);
+    const said = await refusal({ environment: { [variable]: value, MURMUR_ROOST_URL: daemon.url } });
+    expect(said).toStartWith(`${code}: ${variable} `);
     expect(daemon.received()).toBe("");
   });
 

@@ -25,7 +25,7 @@ export interface CapsuleStep extends Coordinates {
   readonly onStarted?: (delegationId: string) => void;
 }
 
-export type StepKind = "completed" | "timed_out" | "failed" | "refused" | "canceled";
+type StepKind = "completed" | "timed_out" | "failed" | "refused" | "canceled";
 
 /** The result of a step. */
 export interface StepOutcome {
@@ -133,7 +133,8 @@ async function perform(
   const outcome = await launch(session, { name, version, contextId, signal, onStarted });
   if (outcome.kind === "refused") return { kind: "refused", text: outcome.sentence };
   if (outcome.kind === "failed") {
-    const { cause } = outcome.failure;
+    const { cause, started } = outcome.failure;
+    if (started?.sessionId !== undefined) known.sessionId = started.sessionId;
     return cause === "canceled"
       ? canceled(step)
       : { kind: "failed", text: failureText(name, outcome.failure) };

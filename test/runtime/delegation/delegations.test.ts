@@ -48,11 +48,19 @@ The report has three findings.
     expect(status).toMatchObject({ value: { status: "complete" } });
   });
 
-  test.each<[string, string]>([
-    ["nothing", "result: none (the child wrote no result file)\n</untrusted-content>"],
-    ["bytes:0", "result: (the child's result file is empty)\n</untrusted-content>"],
-    ["bytes:65536", `result:\n${"a".repeat(65_536)}\n</untrusted-content>`],
-  ])("%s", async (what, end) => {
+  test.each<[string, string, string]>([
+    [
+      "with a word for a missing answer",
+      "nothing",
+      "result: none (the child wrote no result file)\n</untrusted-content>",
+    ],
+    [
+      "with a word for an empty answer",
+      "bytes:0",
+      "result: (the child's result file is empty)\n</untrusted-content>",
+    ],
+    ["whole, up to 64 KiB", "bytes:65536", `result:\n${"a".repeat(65_536)}\n</untrusted-content>`],
+  ])("%s", async (_, what, end) => {
     expect((await delegate(what)).text).toEndWith(end);
   });
 
