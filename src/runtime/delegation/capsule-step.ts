@@ -133,7 +133,8 @@ async function perform(
   const outcome = await launch(session, { name, version, contextId, signal, onStarted });
   if (outcome.kind === "refused") return { kind: "refused", text: outcome.sentence };
   if (outcome.kind === "failed") {
-    const { cause } = outcome.failure;
+    const { cause, started } = outcome.failure;
+    if (started?.sessionId !== undefined) known.sessionId = started.sessionId;
     return cause === "canceled"
       ? canceled(step)
       : { kind: "failed", text: failureText(name, outcome.failure) };

@@ -21,13 +21,12 @@ import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
 import { newId } from "../wire.ts";
 import { CHILD_LIFELINE, startProcess } from "./child-process.ts";
 import { endAll } from "./held-process.ts";
-import { awaitReadiness, launchedChild, type Started } from "./launched-child.ts";
+import { awaitReadiness, launchedChild, type Started, type Unready } from "./launched-child.ts";
 import {
   canceled,
   type FailedLaunch,
   failed,
   type LaunchedChild,
-  type LaunchFailure,
   type LaunchOutcome,
   type LaunchRequest,
 } from "./outcome.ts";
@@ -200,14 +199,14 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
 async function ready(started: Started): Promise<LaunchOutcome> {
   const { session, folder, process, delegationId } = started;
   let child: LaunchedChild | undefined;
-  let why: LaunchFailure;
+  let unready: Unready;
   try {
     const readiness = await awaitReadiness(started);
     if (readiness.ok) {
       child = launchedChild(started, readiness.value);
       return { kind: "launched", child };
     }
-    why = readiness.fault.failure;
+    unready = readiness.fault;
   } finally {
     if (!child) {
       folder.close();
@@ -215,7 +214,9 @@ async function ready(started: Started): Promise<LaunchOutcome> {
       await endAll([process], session.clock, session.hurry.signal);
     }
   }
+  const { sessionId, ...why } = unready;
   // A child that was given up needs no explanation, so the end of its pipe is not awaited.
   const lastLines = why.cause === "canceled" ? [] : await process.lastStderrLines();
-  return { kind: "failed", failure: { ...why, lastLines, started: { delegationId, workdir: folder.path } } };
+  const ids = { delegationId, ...(sessionId !== undefined && { sessionId }) };
+  return { kind: "failed", failure: { ...why, lastLines, started: { ...ids, workdir: folder.path } } };
 }

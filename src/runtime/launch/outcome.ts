@@ -63,8 +63,12 @@ export interface LaunchFailure {
   readonly message: string;
   /** The last lines of the child's standard error, at most 20, redacted and escaped. */
   readonly lastLines?: readonly string[];
-  /** Present if a process had been started: its delegation, and the work folder, which is kept. */
-  readonly started?: { readonly delegationId: string; readonly workdir: string };
+  /** Present if a process had been started: its delegation, its session if it reported one, and the work folder, which is kept. */
+  readonly started?: {
+    readonly delegationId: string;
+    readonly sessionId?: string;
+    readonly workdir: string;
+  };
 }
 
 export type FailedLaunch = Extract<LaunchOutcome, { kind: "failed" }>;
