@@ -5,8 +5,8 @@ import { runCapsuleStep } from "../../../src/runtime/delegation/capsule-step.ts"
 import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
 import { sharedHost } from "./shared-host.ts";
-import { stepsOf, WORKER } from "./steps.ts";
 import { records, STAY, says } from "./shell-child.ts";
+import { stepsOf, WORKER } from "./steps.ts";
 
 const host = sharedHost();
 const { left, step, traced, withChild } = stepsOf(host);
