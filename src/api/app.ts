@@ -9,8 +9,10 @@ import { fault } from "../result.ts";
 import { answerRefusal, lastAnswer } from "./answer.ts";
 import { posted } from "./body.ts";
 import type { Context, Decision } from "./context.ts";
+import { deregister } from "./deregister.ts";
 import { answers, answersPosted, createRouter } from "./elysia.ts";
 import type { Refusal } from "./refusals.ts";
+import { register } from "./register.ts";
 import {
   APPROVAL_HEADER,
   CREDENTIAL_HEADER,
@@ -24,8 +26,8 @@ import {
   StatusAnswer,
   StatusPath,
 } from "./schemas.ts";
-import { deregister, register, status } from "./session.ts";
 import { spawn } from "./spawn.ts";
+import { status } from "./status.ts";
 
 function createRoutes(context: Context) {
   const { log } = context;

@@ -11,7 +11,7 @@ import {
 } from "../../src/runtime/index.ts";
 import { leasePort } from "../kit/leased-port.ts";
 import { rawServers, reply } from "../kit/raw-server.ts";
-import { coordinates } from "./parent.ts";
+import { coordinates, runOf } from "./parent.ts";
 import { createWorld, type World } from "./world.ts";
 
 // Processes start slowly on a machine that is busy with other things.
@@ -47,13 +47,7 @@ interface Opening {
 
 function open({ capsule = "local/parent", environment = {}, input }: Opening) {
   const options: SessionOptions = {
-    run: {
-      ...coordinates(capsule),
-      workdir: world.workdir,
-      grantOnStdin: input !== undefined,
-      readinessTokens: false,
-      parentWorkdir: undefined,
-    },
+    run: { ...runOf(capsule, world.workdir), grantOnStdin: input !== undefined },
     environment: { HOME: world.home, MURMUR_ROOST_URL: world.roostUrl, ...environment },
     output: { stdout: keep, stderr: keep },
     ...(input !== undefined && { input: new Blob([input]).stream() }),

@@ -9,8 +9,8 @@ import { coordinates } from "../parent.ts";
 import { processesOf } from "../world.ts";
 import { closings } from "./closings.ts";
 import { sharedHost } from "./shared-host.ts";
-import { sharedShellDoor } from "./shell-door.ts";
 import { PRELUDE, STAY, says, writeChild } from "./shell-child.ts";
+import { sharedShellDoor } from "./shell-door.ts";
 
 const host = sharedHost();
 const door = sharedShellDoor();

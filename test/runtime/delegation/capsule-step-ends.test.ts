@@ -11,8 +11,8 @@ import { rawServer, reply } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
 import { sharedHost } from "./shared-host.ts";
-import { stepsOf, WORKER } from "./steps.ts";
 import { records, STAY, says } from "./shell-child.ts";
+import { stepsOf, WORKER } from "./steps.ts";
 
 const host = sharedHost();
 const { left, step, traced, withChild, withEnvironment } = stepsOf(host);

@@ -6,8 +6,8 @@ import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
 import { childBinary } from "../world.ts";
 import { sharedHost } from "./shared-host.ts";
-import { stepsOf, WORKER } from "./steps.ts";
 import { records, STAY, says } from "./shell-child.ts";
+import { stepsOf, WORKER } from "./steps.ts";
 
 const host = sharedHost();
 const { left, step, traced, withChild, withEnvironment } = stepsOf(host);
