@@ -112,8 +112,12 @@ export function openHome(home: string | undefined): Result<HeldDirectory, string
 }
 
 function openResolved(path: string, what: string): Result<HeldDirectory, string> {
+  // Bytes that are not UTF-8 came as U+FFFD, and would name another directory.
+  const notText = fault(`${what}, ${path}, is not valid UTF-8`);
+  if (path.includes("\uFFFD")) return notText;
   try {
     const resolved = realpathSync(path);
+    if (resolved.includes("\uFFFD")) return notText;
     const opened = openDirectoryPath(resolved);
     if (opened.ok) return ok(holdDirectory(resolved, opened.value));
     return fault(`${what}, ${path}, could not be opened: ${describeError(opened.fault)}`);

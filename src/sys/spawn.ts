@@ -47,7 +47,8 @@ export interface SpawnPlan {
   readonly program: string;
   /** The name that the program is called by, then its arguments. */
   readonly argv: readonly string[];
-  readonly environment: Readonly<Record<string, string>>;
+  /** A value is a text, or bytes. */
+  readonly environment: Readonly<Record<string, string | Uint8Array>>;
   /** The directory that it starts in, held open. */
   readonly directory: Descriptor;
   /** Each becomes the descriptor of its index: the first is standard input. None may be 0, 1 or 2 of this process. */
@@ -59,15 +60,19 @@ export interface SpawnPlan {
  * directory.
  */
 export function spawnProcess(plan: SpawnPlan): Posix<number> {
-  const texts = [plan.program, ...plan.argv, ...Object.entries(plan.environment).flat()];
-  if (texts.some((text) => text.includes("\0")) || plan.descriptors.some((one) => one < 3))
-    return fault("EINVAL");
+  const texts = plan.argv.map(encoded);
+  const variables = Object.entries(plan.environment).map(([name, value]) =>
+    Buffer.concat([encoded(`${name}=`), encoded(value)]),
+  );
+  const program = encoded(plan.program);
+  const hasNul = [program, ...texts, ...variables].some((bytes) => bytes.includes(0));
+  if (hasNul || plan.descriptors.some((one) => one < 3)) return fault("EINVAL");
   const calls = libc();
   if (!calls) return NO_CALL;
   const actions = new Uint8Array(STRUCTURE_BYTES);
   const attributes = new Uint8Array(STRUCTURE_BYTES);
-  const argv = strings(plan.argv);
-  const environment = strings(Object.entries(plan.environment).map(([name, value]) => `${name}=${value}`));
+  const argv = strings(texts);
+  const environment = strings(variables);
   const pid = new Int32Array(1);
   calls.posix_spawn_file_actions_init(actions);
   calls.posix_spawnattr_init(attributes);
@@ -75,7 +80,7 @@ export function spawnProcess(plan: SpawnPlan): Posix<number> {
     const failed =
       describeFiles(calls, actions, plan) ||
       describeSignals(calls, attributes) ||
-      calls.posix_spawn(pid, encoded(plan.program), actions, attributes, argv, environment);
+      calls.posix_spawn(pid, Buffer.concat([program, NUL]), actions, attributes, argv, environment);
     return failed === 0 ? ok(pid[0] ?? 0) : faultOf(failed);
   } finally {
     calls.posix_spawn_file_actions_destroy(actions);
@@ -114,25 +119,25 @@ function describeSignals(calls: SpawnCalls, attributes: Uint8Array): number {
   return failed || calls.posix_spawnattr_setsigmask(attributes, set);
 }
 
-const encoder = new TextEncoder();
+const NUL = new Uint8Array(1);
 
-function encoded(text: string): Uint8Array {
-  return encoder.encode(`${text}\0`);
+function encoded(text: string | Uint8Array): Uint8Array {
+  return typeof text === "string" ? Buffer.from(text) : text;
 }
 
 /** Keeps arrays alive that are only referenced by their address. */
 const pointedTo: Uint8Array[] = [];
 
 /** Texts as a C program expects them: pointers to bytes that end in 0, then a null pointer. */
-function strings(texts: readonly string[]): BigUint64Array {
-  const bytes = encoded(texts.join("\0"));
+function strings(texts: readonly Uint8Array[]): BigUint64Array {
+  const bytes = Buffer.concat(texts.flatMap((text) => [text, NUL]));
   pointedTo.push(bytes);
   const pointers = new BigUint64Array(texts.length + 1);
   const start = ptr(bytes);
   let offset = 0;
   for (const [at, text] of texts.entries()) {
     pointers[at] = BigInt(start + offset);
-    offset += Buffer.byteLength(text) + 1;
+    offset += text.length + 1;
   }
   return pointers;
 }

@@ -1,6 +1,6 @@
 /** This process: what others may see of it, what its limits allow, and what a terminal may do to it. */
 
-import { type Pointer, ptr } from "bun:ffi";
+import { type Pointer, ptr, toArrayBuffer } from "bun:ffi";
 import { readdirSync } from "node:fs";
 import { constants } from "node:os";
 import { callsOf, linuxCallsOf, MACOS, macosCallsOf } from "./library.ts";
@@ -8,6 +8,7 @@ import { callsOf, linuxCallsOf, MACOS, macosCallsOf } from "./library.ts";
 const linux = linuxCallsOf({ prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" } });
 const macos = macosCallsOf({ ptrace: { args: ["i32", "i32", "ptr", "i32"], returns: "i32" } });
 const environment = callsOf({
+  getenv: { args: ["ptr"], returns: "ptr" },
   setenv: { args: ["ptr", "ptr", "i32"], returns: "i32" },
   unsetenv: { args: ["ptr"], returns: "i32" },
 });
@@ -47,6 +48,14 @@ export function silenceCrashReporter(): boolean {
     calls.setenv(text("DO_NOT_TRACK"), text("1"), 1) === 0 &&
     calls.unsetenv(text("BUN_CRASH_REPORT_URL")) === 0
   );
+}
+
+/**
+ * A variable that this process was started with, as bytes. Where they are not UTF-8, `process.env` has U+FFFD instead.
+ */
+export function variableBytes(name: string): Uint8Array | undefined {
+  const at = environment()?.getenv(Buffer.from(`${name}\u0000`));
+  return at ? new Uint8Array(toArrayBuffer(at)).slice() : undefined;
 }
 
 const RLIMIT_CORE = 4;

@@ -1,6 +1,7 @@
 /** The environment of a runtime, of a child that it starts, and of the commands that either runs. */
 
 import { fault, ok, type Result } from "../../result.ts";
+import { variableBytes } from "../../sys/this-process.ts";
 import { addressOf, type DoorUrl, parseDoorUrl, parseJsonObject } from "../wire.ts";
 
 /** A process environment. Names are own keys. */
@@ -48,7 +49,7 @@ export interface ChildEnvironment {
 }
 
 /** The whole environment of a delegated child. Nothing else of the parent's environment reaches it. */
-export function childEnvironment(known: ChildEnvironment): Record<string, string> {
+export function childEnvironment(known: ChildEnvironment): Record<string, string | Uint8Array> {
   const { parent } = known;
   // What the runtime sets, whatever either manifest lists (API page, "The child's environment").
   const runtimes: Environment = {
@@ -63,9 +64,9 @@ export function childEnvironment(known: ChildEnvironment): Record<string, string
     MURMUR_FORMATION_ID: known.formationId,
   };
   const parentAllows = new Set(known.parentAllows);
-  const environment: Record<string, string> = Object.create(null);
+  const environment: Record<string, string | Uint8Array> = Object.create(null);
   const put = (name: string, value: string | undefined) => {
-    if (value !== undefined) environment[name] = value;
+    if (value !== undefined) environment[name] = asHeld(name, value);
   };
   for (const name of known.childAllows) {
     // A formation token and a lifeline's number are among the names that no manifest can fill.
@@ -75,6 +76,14 @@ export function childEnvironment(known: ChildEnvironment): Record<string, string
   }
   for (const [name, value] of Object.entries(runtimes)) put(name, value);
   return environment;
+}
+
+const UTF8 = new TextDecoder("utf-8", { ignoreBOM: true });
+
+/** The bytes of a value that is not UTF-8, if this process still holds it. Its text has U+FFFD in their place. */
+function asHeld(name: string, value: string): string | Uint8Array {
+  const bytes = value.includes("\uFFFD") ? variableBytes(name) : undefined;
+  return bytes && UTF8.decode(bytes) === value ? bytes : value;
 }
 
 /** Whether a spawner or a formation's launcher may set this variable, for the process that it starts. */

@@ -7,7 +7,7 @@ import { write } from "../../sys/content.ts";
 import { close, type Descriptor, openPipe, writable } from "../../sys/descriptors.ts";
 import { describeError, type Posix } from "../../sys/library.ts";
 import { keepExitStatuses } from "../../sys/process.ts";
-import { spawnProcess } from "../../sys/spawn.ts";
+import { type SpawnPlan, spawnProcess } from "../../sys/spawn.ts";
 import { type Clock, within } from "../clock.ts";
 import { type Output, unbroken } from "../output.ts";
 import type { Secret } from "../secret.ts";
@@ -29,7 +29,7 @@ export interface StartPlan {
   readonly command: readonly [string, ...string[]];
   /** The directory that it starts in, held open. */
   readonly workdir: Descriptor;
-  readonly environment: Record<string, string>;
+  readonly environment: SpawnPlan["environment"];
   /** Becomes the child's descriptor 3. */
   readonly lifeline: Descriptor;
   /** The one line of its standard input. */

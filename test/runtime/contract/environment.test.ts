@@ -97,6 +97,14 @@ describe("a child's environment", () => {
     expect(environment[last]).toBe("1");
   });
 
+  test("holds a text that this process was not started with as it is", () => {
+    const strange = { ...parent, SHARED: "caf\ufffd", PATH: "/\ufffd" };
+    expect(childEnvironment({ ...base, parent: strange })).toMatchObject({
+      SHARED: "caf\ufffd",
+      PATH: "/\ufffd",
+    });
+  });
+
   test("leaves out what the parent's environment does not contain", () => {
     const names = ["MISSING", "toString", "__proto__"];
     const listed = childEnvironment({
