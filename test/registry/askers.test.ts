@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(path, { recursive: true }));
 
-const create = () =>
+const create = (options: { capacity?: number } = {}) =>
   new Registry({
     path,
     readManifest: async (source): Promise<ManifestReading> => {
@@ -35,6 +35,7 @@ const create = () =>
     },
     lower: async (manifest) => manifest.name,
     now: () => Date.now() + 1000,
+    ...options,
   });
 const named = (name: string) => ({ name: nameOf(`local/${name}`), version: "0.1.0" as ArtifactVersion });
 const publishMany = async (prefix: string, count: number) => {
@@ -70,6 +71,16 @@ test("artifacts read without a token serve all callers, and are kept once a toke
   await registry.resolve(named("mine"), "verified");
   await registry.resolve(named("mine"), "other");
   expect(readsOf("mine")).toBe(1);
+});
+
+test("what was read for a caller with a token is not kept for one without", async () => {
+  const registry = create({ capacity: 1 });
+  for (const name of ["mine", "next"]) await publishCapsule(path, `local/${name}`);
+  for (const asker of ["verified", "other"] as const) await registry.resolve(named("mine"), asker);
+  expect(readsOf("mine")).toBe(1);
+  await registry.resolve(named("next"), "verified");
+  await registry.resolve(named("mine"), "other");
+  expect(readsOf("mine")).toBe(2);
 });
 
 test("a bad artifact is not read again and again, for any caller", async () => {
