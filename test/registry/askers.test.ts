@@ -129,6 +129,42 @@ test("callers without a token share a reading that is under way for one with a t
   expect(readsOf("mine")).toBe(1);
 });
 
+test.each([
+  ["other", "other"],
+  ["listed", "other"],
+  ["listed", "listed"],
+] as const)(
+  "a reading for a caller of the kind %p is shared by a later one of the kind %p",
+  async (first, later) => {
+    const registry = create();
+    const opened = Promise.withResolvers<void>();
+    gate = opened.promise;
+    await publishCapsule(path, "local/mine");
+    const asked = registry.resolve(named("mine"), first);
+    await until("it is being read", () => read.length > 0);
+    const shared = registry.resolve(named("mine"), later);
+    opened.resolve();
+    expect(await shared).toBe(await asked);
+    expect(readsOf("mine")).toBe(1);
+  },
+);
+
+test.each(["listed", "other"] as const)(
+  "a caller with a token does not share one for the kind %p",
+  async (first) => {
+    const registry = create();
+    const opened = Promise.withResolvers<void>();
+    gate = opened.promise;
+    await publishCapsule(path, "local/mine");
+    const asked = [registry.resolve(named("mine"), first)];
+    await until("it is being read", () => read.length > 0);
+    asked.push(registry.resolve(named("mine"), "verified"));
+    await until("it is being read once more", () => read.length > 1);
+    opened.resolve();
+    expect(await Promise.all(asked)).toMatchObject([{ ok: true }, { ok: true }]);
+  },
+);
+
 test("a reading that failed with an exception is forgotten", async () => {
   const registry = create();
   await publishCapsule(path, "local/mine");
