@@ -58,3 +58,14 @@ test.each([
   expect(withEntry("é".repeat(2048))).toMatchObject({ name: "a" });
   expect(withEntry(`${"é".repeat(2048)}x`)).toMatch(/^capabilities\.[a-z_.]+: no entry may be longer/);
 });
+
+test("a key that is left out is false, and a list with nothing behind its key is empty", () => {
+  const none = { workdirExec: false, unixSockets: false, shellAllow: [], stateStores: [] };
+  expect(read(HEAD)).toMatchObject(none);
+  expect(read(`${HEAD}artifacts:\ncapabilities:\n  shell:\n    allow:\n`)).toMatchObject(none);
+  for (const value of ["x", "{}", "~"]) {
+    expect(read(`${HEAD}capabilities: {shell: {allow: ${value}}}`)).toBe(
+      "capabilities.shell.allow: must be a list",
+    );
+  }
+});
