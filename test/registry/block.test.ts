@@ -69,3 +69,9 @@ test("a key that is left out is false, and a list with nothing behind its key is
     );
   }
 });
+
+test("a text may hold in its middle what it must not begin or end with", () => {
+  expect(read(`${HEAD}capabilities: {filesystem: {scope: " a\\uFEFF\\x85b "}}`)).toMatchObject({
+    filesystemScope: "a\ufeff\u0085b",
+  });
+});
