@@ -35,6 +35,14 @@ test("gives each byte once and the hash of all bytes, for any order of calls", (
   });
 });
 
+test("gives its last bytes, and none behind them", () => {
+  withFile(bytes, (file) => {
+    whole(file.skipTo(700_000));
+    expect(() => whole(file.take(2))).toThrow("it is truncated");
+    expect(whole(file.take(1)).equals(bytes.subarray(700_000))).toBe(true);
+  });
+});
+
 test("lets others run between two parts of what it reads, in whatever way", () => {
   const pausesOf = (work: Generator<void, unknown>) => [...work].length;
   withFile(bytes, (file) => {
