@@ -4,7 +4,6 @@
  *
  * The entry points are `src/<name>/index.ts`, and their imports are followed from there.
  */
-import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { ROOT } from "./compile.ts";
@@ -14,9 +13,7 @@ import { slimSourceMap } from "./library/source-map.ts";
 export const LIBRARY = join(ROOT, "library");
 
 /** `mur-roost/<name>` is `src/<name>/index.ts`. */
-export const ENTRY_POINTS: readonly string[] = ["runtime", "formation"].filter((name) =>
-  existsSync(join(ROOT, "src", name, "index.ts")),
-);
+export const ENTRY_POINTS: readonly string[] = ["runtime", "formation"];
 
 const SOURCES = ENTRY_POINTS.map((name) => join(ROOT, "src", name, "index.ts"));
 

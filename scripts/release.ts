@@ -6,6 +6,7 @@
  */
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { fault, ok, type Result } from "../src/result.ts";
 import { VERSION } from "../src/version.ts";
 import { compile, ROOT } from "./compile.ts";
 import { billOfMaterialsName, billOfMaterialsText } from "./release/bill-of-materials.ts";
@@ -17,7 +18,6 @@ import { parseReleaseFlags } from "./release/flags.ts";
 import { signAdHoc } from "./release/macho-sign.ts";
 import { faultsAgainst, verifyMachO } from "./release/macho-verify.ts";
 import { NOTICES, noticesText } from "./release/notices.ts";
-import { fault, type Result, ok } from "../src/result.ts";
 import { checkPinnedVersion, fetchRuntime, runtimePath } from "./release/runtime.ts";
 import { runtimeParts } from "./release/runtime-parts.ts";
 import { runnersFor, smoke } from "./release/smoke.ts";

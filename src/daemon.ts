@@ -3,7 +3,8 @@
 import { statSync } from "node:fs";
 import { availableParallelism, constants } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
-import { type App, createApp } from "./api/app.ts";
+import { type App, createApp, PATHS } from "./api/app.ts";
+import { isSessionId } from "./api/schemas.ts";
 import { type Census, takeCensus } from "./census/census.ts";
 import type { Flags } from "./cli/flags.ts";
 import { createDecisionLog, type DecisionLog } from "./log/decision-log.ts";
@@ -36,12 +37,18 @@ const LAST_LINES_MS = 300;
 /** No limit in the parser, so that the application answers a body that is too large. */
 const PARSER_BODY_BYTES = Number.MAX_SAFE_INTEGER;
 
-/** Starts the daemon, or says in one sentence why it cannot start; then no port is bound. */
-export function startDaemon(flags: Flags, environment: NodeJS.ProcessEnv): Result<Daemon, string> {
+/**
+ * Starts the daemon, or says in one sentence why it cannot start; then no port is bound. Until the running capsules are
+ * counted a signal is heard in between; from then on nothing is asynchronous.
+ */
+export async function startDaemon(
+  flags: Flags,
+  environment: NodeJS.ProcessEnv,
+): Promise<Result<Daemon, string>> {
   const cores = availableParallelism();
   const tooFew = threadsFault(cores);
   if (tooFew !== undefined) return fault(tooFew);
-  const census = countRunning(environment.HOME);
+  const census = await countRunning(environment.HOME);
   if (!census.ok) return fault(`cannot count the capsules already running on this host: ${census.fault}`);
 
   const limits = {
@@ -94,13 +101,15 @@ function threadsFault(cores: number): string | undefined {
 }
 
 /** Counts the capsules that run already, and announces the count; or says why it cannot. */
-function countRunning(home: string | undefined): Result<Census, string> {
+async function countRunning(home: string | undefined): Promise<Result<Census, string>> {
   if (home === undefined) return unresolvedHome("HOME is not set in the environment");
   if (home === "") return unresolvedHome("HOME is empty");
   if (!isAbsolute(home)) return unresolvedHome("HOME is not an absolute path");
+  // Its bytes are lost: what stands there instead is another directory, or none.
+  if (home.includes("\ufffd")) return unresolvedHome("HOME is not valid UTF-8");
   const directory = join(home, ".murmur", "running");
   const begun = performance.now();
-  const taken = takeCensus(directory);
+  const taken = await inSlices(takeCensus(directory));
   if (!taken.ok) return taken;
   const { census, live, read, stale, unreadable } = taken;
   const ms = (performance.now() - begun).toFixed(1);
@@ -128,6 +137,11 @@ type Server = Bun.Server<undefined>;
 
 /** The listening server, or the OS error. */
 function listen(port: number, app: App): Result<Server, string> {
+  const answer = (request: Request, server: Server, isExact: boolean) =>
+    app.fetch(request, () => server.requestIP(request)?.port, isExact);
+  // The server's own router sees each path as it was sent. Everything else goes to `fetch`.
+  const ofRoute = (request: Bun.BunRequest, server: Server) =>
+    answer(request, server, Object.values(request.params).every(isSessionId));
   try {
     return ok(
       Bun.serve({
@@ -138,7 +152,8 @@ function listen(port: number, app: App): Result<Server, string> {
         development: false,
         idleTimeout: IDLE_SECONDS,
         maxRequestBodySize: PARSER_BODY_BYTES,
-        fetch: (request, server) => app.fetch(request, () => server.requestIP(request)?.port),
+        routes: Object.fromEntries(PATHS.map((path) => [path, ofRoute])),
+        fetch: (request, server) => answer(request, server, false),
         error: () => Response.json({ error: "the daemon failed to answer this request" }, { status: 500 }),
       }),
     );

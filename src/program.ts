@@ -40,7 +40,7 @@ async function run(reading: FlagsReading, warnings: readonly string[]): Promise<
       process.on("SIGTERM", stop);
       process.on("SIGINT", stop);
       for (const warning of warnings) announce(`warning: ${warning}`);
-      const started = startDaemon(reading.flags, process.env);
+      const started = await startDaemon(reading.flags, process.env);
       if (!started.ok) {
         announce(started.fault);
         return exit(1);

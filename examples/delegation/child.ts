@@ -33,6 +33,6 @@ writeFileSync(
   `${files.length} files, ${open.length} left to do:\n${open.join("\n")}\n`,
 );
 
-// A script is ready when its work is done. Then it retires, which frees its slot at the daemon.
+// A script is ready when its work is done. Then it reports that to its parent and retires, which frees its slot at the daemon.
 await announceReady(session);
 await closeSession(session, "complete");

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fault, type Result, ok } from "../../src/result.ts";
+import { fault, ok, type Result } from "../../src/result.ts";
 
 /** Lowercase hex SHA-256 of a file. */
 export async function sha256OfFile(path: string): Promise<string> {

@@ -4,7 +4,7 @@
  *
  * Source: the ELF gABI (program headers, dynamic section) and the Linux Standard Base, "Symbol Versioning".
  */
-import { fault, type Result, ok } from "../../src/result.ts";
+import { fault, ok, type Result } from "../../src/result.ts";
 
 export type VersionNeed = {
   /** The library, such as `libc.so.6`. */

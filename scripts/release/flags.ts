@@ -1,5 +1,5 @@
 /** The command line of `npm run release`. */
-import { fault, type Result, ok } from "../../src/result.ts";
+import { fault, ok, type Result } from "../../src/result.ts";
 
 export interface ReleaseFlags {
   /** Whether every file is built twice and compared. */

@@ -4,7 +4,7 @@
  *
  * Source: `<mach-o/loader.h>`.
  */
-import { fault, type Result, ok } from "../../src/result.ts";
+import { fault, ok, type Result } from "../../src/result.ts";
 
 export type MachOLayout = {
   /** File offset of `LC_CODE_SIGNATURE`. */

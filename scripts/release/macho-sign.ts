@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { entitlementsDer, entitlementsPlist } from "./entitlements.ts";
 import { type MachOLayout, readMachOLayout } from "./macho-layout.ts";
-import { fault, type Result, ok } from "../../src/result.ts";
+import { fault, ok, type Result } from "../../src/result.ts";
 
 export type SigningRequest = {
   /** The name that the signature gives the program. */

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { fault, type Result, ok } from "../../src/result.ts";
+import { fault, ok, type Result } from "../../src/result.ts";
 import pins from "./runtimes.json" with { type: "json" };
 import type { ReleaseTarget } from "./targets.ts";
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { arch, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type DaemonProcess, startDaemonProcess } from "../../test/kit/daemon-process.ts";
-import { fault, type Result, ok } from "../../src/result.ts";
+import { fault, ok, type Result } from "../../src/result.ts";
 import type { ReleaseTarget } from "./targets.ts";
 
 /** A way to run a binary on this machine: natively or in an emulator. */

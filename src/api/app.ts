@@ -9,8 +9,10 @@ import { fault } from "../result.ts";
 import { answerRefusal, lastAnswer } from "./answer.ts";
 import { posted } from "./body.ts";
 import type { Context, Decision } from "./context.ts";
+import { deregister } from "./deregister.ts";
 import { answers, answersPosted, createRouter } from "./elysia.ts";
 import type { Refusal } from "./refusals.ts";
+import { register } from "./register.ts";
 import {
   APPROVAL_HEADER,
   CREDENTIAL_HEADER,
@@ -24,8 +26,8 @@ import {
   StatusAnswer,
   StatusPath,
 } from "./schemas.ts";
-import { deregister, register, status } from "./session.ts";
 import { spawn } from "./spawn.ts";
+import { status } from "./status.ts";
 
 function createRoutes(context: Context) {
   const { log } = context;
@@ -49,8 +51,7 @@ function createRoutes(context: Context) {
     .get(
       "/status/:session_id",
       ({ request, params, path }) => {
-        // The router decodes the id, but paths must match exactly. (The server resolves dot segments and backslashes
-        // before it calls us, so we cannot see those.)
+        // The router decodes the id, but paths must match exactly.
         const isExact = path === `/status/${params.session_id}`;
         const decision: Decision<StatusAnswer> = isExact
           ? status(context, params.session_id)
@@ -61,21 +62,28 @@ function createRoutes(context: Context) {
     );
 }
 
+/** The five paths, as the server's own router takes them. */
+export const PATHS = ["/health", "/spawn", "/register", "/deregister", "/status/:session_id"] as const;
+
 export interface App {
-  /** @param portOf gives the caller's port, which identifies its connection */
-  fetch(request: Request, portOf: () => number | undefined): Response | Promise<Response>;
+  /**
+   * @param portOf gives the caller's port, which identifies its connection
+   * @param isExact whether its path is one of `PATHS` as it was sent: a request's URL has no dot segments and no backslashes
+   * any more, so `/x/../health` looks like `/health` there
+   */
+  fetch(request: Request, portOf: () => number | undefined, isExact?: boolean): Response | Promise<Response>;
 }
 
 export function createApp(context: Context): App {
   const { fetch: route } = createRoutes(context).compile();
   const pipelining = new Pipelining();
-  const answer = (request: Request): Response | Promise<Response> => {
-    const refusal = refuseAtTheDoor(request);
+  const answer = (request: Request, isExact: boolean): Response | Promise<Response> => {
+    const refusal = refuseAtTheDoor(request, isExact);
     return refusal ? answerRefusal(request, refusal, context.log) : route(request);
   };
   return {
-    fetch(request, portOf) {
-      const answered = answer(request);
+    fetch(request, portOf, isExact = true) {
+      const answered = answer(request, isExact);
       // Only POST routes read a body. Any other request with a body closes its connection with the answer.
       const isLast = pipelining.isLast(portOf) || (request.method !== "POST" && hasBody(request));
       if (!isLast) return answered;
@@ -84,11 +92,11 @@ export function createApp(context: Context): App {
   };
 }
 
-function refuseAtTheDoor(request: Request): Refusal | undefined {
+function refuseAtTheDoor(request: Request, isExact: boolean): Refusal | undefined {
   const why = whyForeign(request.headers);
   if (why !== undefined) return { kind: "foreign-caller", why };
   // The router would answer HEAD on the GET routes.
-  return request.method === "HEAD" ? { kind: "not-found" } : undefined;
+  return request.method === "HEAD" || !isExact ? { kind: "not-found" } : undefined;
 }
 
 /** Finding a request's connection costs a microsecond, so only one request in this many is checked. */

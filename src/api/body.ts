@@ -14,7 +14,7 @@ import type { SessionId } from "../sessions/sessions.ts";
 import { answerRefusal } from "./answer.ts";
 import type { Caller, Decision } from "./context.ts";
 import type { Refusal } from "./refusals.ts";
-import { Outcome, SESSION_ID_PATTERN } from "./schemas.ts";
+import { isSessionId, Outcome } from "./schemas.ts";
 
 /** The type of each field once it has been checked. */
 export interface Fields {
@@ -79,13 +79,12 @@ function refuseBody<Name extends keyof Fields>(schema: BodySchema<Name>, body: u
   return undefined;
 }
 
-const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
 const OUTCOMES: readonly string[] = Outcome.anyOf.map((outcome) => outcome.const);
 
 /** The refusal of each field's text, if it is not valid. */
 const REFUSE_FIELD: { readonly [Name in keyof Fields]: (text: string) => Refusal | undefined } = {
   session_id(text) {
-    if (SESSION_ID.test(text)) return undefined;
+    if (isSessionId(text)) return undefined;
     return badBody(
       text === ""
         ? "session_id must not be empty"

@@ -131,7 +131,10 @@ export function refusalMessage(refusal: Refusal): string {
 const MAX_QUOTED_CHARACTERS = 64;
 
 function shortened(text: string): string {
-  return printable(text.length > MAX_QUOTED_CHARACTERS ? `${text.slice(0, MAX_QUOTED_CHARACTERS)}…` : text);
+  // A character takes two units at most, and is not cut in two.
+  const characters = Array.from(text.slice(0, 2 * MAX_QUOTED_CHARACTERS + 1));
+  if (characters.length <= MAX_QUOTED_CHARACTERS) return printable(text);
+  return printable(`${characters.slice(0, MAX_QUOTED_CHARACTERS).join("")}…`);
 }
 
 /** `local/worker-a@0.1.0`. */

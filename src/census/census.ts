@@ -12,14 +12,18 @@ import { identify, isPossible } from "./process-identity.ts";
 import { type RunningRecord, readRunningRecords } from "./running-records.ts";
 
 /**
- * Counts the capsules that run now. `read` is every `.json` entry, parseable or not. `fault` says why they cannot be
+ * Counts the capsules that run now, and pauses in between. `read` is every `.json` entry, parseable or not. `fault` says why they cannot be
  * counted: the path and the OS error.
  */
-export function takeCensus(directory: string) {
-  const reading = readRunningRecords(directory);
+export function* takeCensus(directory: string) {
+  const reading = yield* readRunningRecords(directory);
   if (!reading.ok) return reading;
   const { records, unreadable } = reading;
-  const census = new Census(records);
+  const census = new Census();
+  for (const record of records) {
+    census.admit(record);
+    yield;
+  }
   const live = census.count();
   const read = records.length + unreadable;
   return { ok: true as const, census, live, read, stale: records.length - live, unreadable };
@@ -42,11 +46,10 @@ export class Census {
   /** Descriptors from this number on are left for connections: many survivors must not use them all up. */
   readonly #descriptors = process.platform === "linux" ? descriptorLimit() / 2 : 0;
   #registered = 0;
+  #admitted = 0;
 
-  constructor(records: readonly RunningRecord[]) {
-    records.forEach((record, index) => {
-      this.#admit(record, index);
-    });
+  constructor(records: readonly RunningRecord[] = []) {
+    for (const record of records) this.admit(record);
   }
 
   /** Survivors that still run and are not counted as sessions. */
@@ -74,7 +77,9 @@ export class Census {
     this.#mark(id, false);
   }
 
-  #admit(record: RunningRecord, index: number): void {
+  /** Counts a record's process, if it runs. */
+  admit(record: RunningRecord): void {
+    const index = this.#admitted++;
     if (!isPossible(record.pid)) return;
     // Open the descriptor first, so that the process identified below is the one it holds.
     const opened = this.#exits && openProcess(record.pid);

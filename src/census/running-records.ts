@@ -20,15 +20,18 @@ export interface RunningRecord extends ProcessIdentity {
 }
 
 const MAX_RECORD_BYTES = 1024 * 1024;
+const ENDING = Buffer.from(".json");
 
 /**
  * The records there are, and how many `.json` entries are none: not regular, too large, unparsable, or written by an older
- * `mur`. `fault` says why the directory exists and cannot be listed: the path and the OS error.
+ * `mur`. `fault` says why the directory exists and cannot be listed: the path and the OS error. It pauses between records,
+ * of which there may be very many.
  */
-export function readRunningRecords(directory: string) {
-  let names: string[];
+export function* readRunningRecords(directory: string) {
+  let names: Buffer[];
   try {
-    names = readdirSync(directory);
+    // As bytes: a file whose name is not UTF-8 cannot be opened by its name as text.
+    names = readdirSync(directory, { encoding: "buffer" });
   } catch (error) {
     // A missing directory is a host running nothing.
     if (isSystemError(error) && error.code === "ENOENT" && !isBehindBrokenLink(directory)) {
@@ -39,11 +42,13 @@ export function readRunningRecords(directory: string) {
   const buffer = Buffer.allocUnsafe(MAX_RECORD_BYTES + 1);
   const records: RunningRecord[] = [];
   let unreadable = 0;
+  const parent = Buffer.from(`${directory}/`);
   for (const name of names) {
-    if (!name.endsWith(".json")) continue;
-    const record = readRecord(`${directory}/${name}`, buffer);
+    if (!name.subarray(-ENDING.length).equals(ENDING)) continue;
+    const record = readRecord(Buffer.concat([parent, name]), buffer);
     if (record) records.push(record);
     else unreadable++;
+    yield;
   }
   return { ok: true as const, records, unreadable };
 }
@@ -62,7 +67,7 @@ function isBehindBrokenLink(path: string): boolean {
 /** Follows no link and never blocks: a FIFO with such a name must not hold up the start. */
 const OPEN_FLAGS = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
-function readRecord(path: string, buffer: Buffer): RunningRecord | undefined {
+function readRecord(path: Buffer, buffer: Buffer): RunningRecord | undefined {
   let fd: number | undefined;
   try {
     fd = openSync(path, OPEN_FLAGS);

@@ -36,7 +36,7 @@ export function invalid(name: string, why: string): ArgumentFault {
 
 /** @throws ArgumentFault */
 export function wholeNumber(name: string, value: string, max = MAX_WHOLE_NUMBER): number {
-  const number = /^[0-9]{1,20}$/.test(value) ? Number(value) : Number.NaN;
+  const number = /^[0-9]+$/.test(value) ? Number(value) : Number.NaN;
   if (number <= max) return number;
   throw invalid(name, `it takes a whole number from 0 to ${max}, not '${printable(value)}'`);
 }

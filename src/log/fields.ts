@@ -94,7 +94,7 @@ const WORD = /[^\s/@:,'"()]+/g;
  */
 function withoutLongWords(text: string): string {
   if (text.length <= LONGEST_SHOWN_WORD) return text;
-  return text.replace(WORD, (word) => (word.length > LONGEST_SHOWN_WORD ? hashed(word) : word));
+  return text.replace(WORD, (word) => (Array.from(word).length > LONGEST_SHOWN_WORD ? hashed(word) : word));
 }
 
 /** The first 16 hex digits of the SHA-256 of a token's text. */

@@ -8,7 +8,9 @@
 import { CONTAINMENT_CLASSES } from "../registry/manifest.ts";
 import { inSlices } from "../slices.ts";
 import type { Declared, Envelope } from "./envelope.ts";
-import { type InstallPatterns, type NetworkRules, scopeCovers } from "./rules.ts";
+import { scopeCovers } from "./filesystem-scope.ts";
+import type { InstallPatterns } from "./install-pattern.ts";
+import type { NetworkRules } from "./network-rule.ts";
 
 /** One axis on which a child exceeds its parent. */
 export interface Excess {

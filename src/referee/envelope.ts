@@ -1,7 +1,8 @@
 /** What a capsule holds: its manifest in the form that the axes compare. */
 
 import type { Containment, Manifest } from "../registry/manifest.ts";
-import { InstallPatterns, NetworkRules } from "./rules.ts";
+import { InstallPatterns } from "./install-pattern.ts";
+import { NetworkRules } from "./network-rule.ts";
 
 /** A manifest's entries, in its order and each once, and an index of what a parent with these entries covers. */
 export interface Declared<Index> {

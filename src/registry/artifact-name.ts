@@ -21,8 +21,9 @@ export interface Coordinates {
 
 const PART = "[a-z0-9](?:[a-z0-9-]{0,98}[a-z0-9])?";
 const FULL_NAME = new RegExp(`^${PART}/${PART}$`);
+// With `u` an emoji is one character, not two.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this refuses
-const VERSION = /^(?!\.{1,2}$)[^/\\\u0000-\u001f\u007f-\u009f]{1,128}$/;
+const VERSION = /^(?!\.{1,2}$)[^/\\\u0000-\u001f\u007f-\u009f]{1,128}$/u;
 
 /** The text as a full name, or `undefined` if it is not one. */
 export function parseArtifactName(text: string): ArtifactName | undefined {

@@ -86,9 +86,9 @@ function makeAll(options: SessionDirectoriesOptions, hold: Hold): Result<Session
   const murmur = hold(openMurmur(home.value));
   if (!murmur.ok) return murmur;
   const below = workdir.value.path.split("/").filter((part) => part !== "");
-  const records = hold(ownDirectories(murmur.value, ["records", ...below, sessionId], "refuse"));
+  const records = hold(ownDirectories(murmur.value, ["records", ...below, sessionId]));
   if (!records.ok) return records;
-  const runtime = hold(ownDirectories(murmur.value, ["sessions", sessionId, "runtime"], "refuse"));
+  const runtime = hold(ownDirectories(murmur.value, ["sessions", sessionId, "runtime"]));
   if (!runtime.ok) return runtime;
   return ok({
     home: home.value,
@@ -130,10 +130,7 @@ function openMurmur(home: HeldDirectory): Result<HeldDirectory, string> {
 }
 
 function createChild(records: HeldDirectory, name: string): Result<ChildDirectory, string> {
-  const children = ownDirectory(records, "children", "open");
-  if (!children.ok) return children;
-  const child = ownDirectory(children.value, name, "refuse");
-  children.value.close();
+  const child = ownDirectories(records, ["children", name]);
   if (!child.ok) return child;
   return ok(
     Object.assign(child.value, {

@@ -11,6 +11,7 @@ import { redactSaid } from "./redaction.ts";
 import { appendLine } from "./tree/files.ts";
 import { ensureDirectoryAt, type HeldDirectory } from "./tree/held.ts";
 
+/** Where a runtime writes: the streams of its process, or an embedding program's replacement for them. */
 export interface Output {
   /**
    * Settles when the bytes are taken, so that a slow reader slows its writers down and memory does not fill up. Never

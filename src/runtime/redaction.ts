@@ -7,7 +7,7 @@
  * (`redactSaid`).
  */
 
-import { begunAtEnd, occurrencesOf, REDACTED, type Secret } from "./secret.ts";
+import { begunAtEnd, occurrencesOf, onceForEach, REDACTED, type Secret } from "./secret.ts";
 
 /** A range of a text. */
 interface Span {
@@ -136,19 +136,11 @@ function extend(text: string, at: number, sequences: ReadonlySet<string>): Span 
   return { start: first, end: last + PROBE, mask: REDACTED };
 }
 
-const known = new WeakMap<Secret, ReadonlySet<string>>();
-
 /** Every sequence of `PROBE` characters in the secret. */
-function sequencesOf(secret: Secret): ReadonlySet<string> {
-  let sequences = known.get(secret);
-  if (!sequences) {
-    const token = secret.reveal();
-    const count = Math.max(0, token.length - PROBE + 1);
-    sequences = new Set(Array.from({ length: count }, (_, at) => token.slice(at, at + PROBE)));
-    known.set(secret, sequences);
-  }
-  return sequences;
-}
+const sequencesOf = onceForEach((token) => {
+  const count = Math.max(0, token.length - PROBE + 1);
+  return new Set(Array.from({ length: count }, (_, at) => token.slice(at, at + PROBE)));
+});
 
 /** A credential or an approval of the daemon's. Its end may be cut off. */
 const SHAPE = /ms[ac]1\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]{0,43})?/g;

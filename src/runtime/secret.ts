@@ -94,18 +94,21 @@ function goOn(token: string, borders: Uint16Array, matched: number, code: number
   return token.charCodeAt(length) === code ? length + 1 : 0;
 }
 
-const known = new WeakMap<Secret, Uint16Array>();
-
 /** For the first `n` characters of the token: the length of their longest proper prefix that is also their suffix. */
-function bordersOf(secret: Secret): Uint16Array {
-  let borders = known.get(secret);
-  if (!borders) {
-    const token = secret.reveal();
-    borders = new Uint16Array(token.length + 1);
-    for (let length = 1; length < token.length; length++) {
-      borders[length + 1] = goOn(token, borders, borders[length] ?? 0, token.charCodeAt(length));
-    }
-    known.set(secret, borders);
+const bordersOf = onceForEach((token) => {
+  const borders = new Uint16Array(token.length + 1);
+  for (let length = 1; length < token.length; length++) {
+    borders[length + 1] = goOn(token, borders, borders[length] ?? 0, token.charCodeAt(length));
   }
   return borders;
+});
+
+/** What is computed of a token, once for each secret. */
+export function onceForEach<T extends object>(compute: (token: string) => T): (secret: Secret) => T {
+  const known = new WeakMap<Secret, T>();
+  return (secret) => {
+    const computed = known.get(secret) ?? compute(secret.reveal());
+    known.set(secret, computed);
+    return computed;
+  };
 }

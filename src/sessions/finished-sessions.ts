@@ -7,23 +7,23 @@
  */
 
 /** How a session ended, as it reported it. */
-export type Ending = "complete" | "failed";
+export type Outcome = "complete" | "failed";
 
 interface FinishedSession {
-  readonly status: Ending;
+  readonly status: Outcome;
   readonly depth: number;
 }
 
 const FIRST_CAPACITY = 1024;
 const ID_WORDS = 4;
 const DEPTH = ID_WORDS;
-const ENDING = ID_WORDS + 1;
+const OUTCOME = ID_WORDS + 1;
 const ENTRY_WORDS = ID_WORDS + 2;
 
-/** Endings by their number in a table. 0 marks a free entry. */
-const ENDINGS: readonly (Ending | undefined)[] = [undefined, "complete", "failed"];
+/** Outcomes by their number in a table. 0 marks a free entry. */
+const OUTCOMES: readonly (Outcome | undefined)[] = [undefined, "complete", "failed"];
 
-/** A hash table with open addressing, at most three quarters full. An entry is the id's four words, depth and ending. */
+/** A hash table with open addressing, at most three quarters full. An entry is the id's four words, depth and outcome. */
 interface Table {
   readonly words: Uint32Array;
   readonly capacity: number;
@@ -46,7 +46,7 @@ export class FinishedSessions {
     const at = place(table);
     table.words.set(idWords, at);
     table.words[at + DEPTH] = depth;
-    table.words[at + ENDING] = ENDINGS.indexOf(status);
+    table.words[at + OUTCOME] = OUTCOMES.indexOf(status);
     table.count++;
   }
 
@@ -54,7 +54,7 @@ export class FinishedSessions {
     this.#digest(id);
     for (const table of this.#tables) {
       const at = place(table);
-      const status = ENDINGS[wordOf(table.words, at + ENDING)];
+      const status = OUTCOMES[wordOf(table.words, at + OUTCOME)];
       if (status !== undefined) return { status, depth: wordOf(table.words, at + DEPTH) };
     }
     return undefined;
@@ -79,7 +79,7 @@ function place({ words, capacity }: Table): number {
   let slot = wordOf(idWords, 0) & (capacity - 1);
   for (;;) {
     const at = slot * ENTRY_WORDS;
-    if (words[at + ENDING] === 0 || isAt(words, at)) return at;
+    if (words[at + OUTCOME] === 0 || isAt(words, at)) return at;
     slot = (slot + 1) & (capacity - 1);
   }
 }

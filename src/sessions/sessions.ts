@@ -7,12 +7,12 @@
  */
 
 import { APPROVAL_LIFETIME_MS } from "../tokens/authority.ts";
-import { type Ending, FinishedSessions } from "./finished-sessions.ts";
+import { FinishedSessions, type Outcome } from "./finished-sessions.ts";
 
 /** A session's own id, as its runtime minted it: 1 to 256 characters of `A-Z a-z 0-9 _ . : -`. */
 export type SessionId = string & { readonly __brand: "SessionId" };
 
-export type SessionStatus = "running" | Ending;
+export type SessionStatus = "running" | Outcome;
 
 /** A running session, as its credential names it. */
 export interface RunningSession<Held> {
@@ -154,7 +154,7 @@ export class Sessions<Held> {
   }
 
   /** Retires a running session, and frees its slot and, in one step, every slot it had reserved. */
-  finish(id: SessionId, outcome: Ending): void {
+  finish(id: SessionId, outcome: Outcome): void {
     const session = this.#runningSession(id);
     if (!session) return;
     const { parent } = session;

@@ -1,28 +1,14 @@
-import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
+import { describe, expect, spyOn, test } from "bun:test";
 import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../../src/json-body.ts";
-import { createHost, type Host, IDENTITY_REFUSAL } from "../kit/host.ts";
-import { type InProcess, inProcess } from "../kit/in-process.ts";
+import { IDENTITY_REFUSAL } from "../kit/host.ts";
 import { connectRaw, exchangeRaw, requestBytes } from "../kit/raw-http.ts";
 import { until } from "../kit/until.ts";
-import { type Served, serve } from "./served.ts";
+import { sharedServed } from "./served.ts";
 
-let host: Host;
-let daemon: InProcess;
-let served: Served;
-
-beforeAll(async () => {
-  host = createHost();
-  await host.publish("local/root");
-  daemon = inProcess(host.registry, { spawnAllow: ["local/root"] });
-  served = serve(daemon.context);
-});
-afterAll(async () => {
-  await served[Symbol.asyncDispose]();
-  await host[Symbol.asyncDispose]();
-});
+const daemon = sharedServed();
 
 const post = (path: string, body: string, ...headers: (readonly [string, string])[]) =>
-  exchangeRaw(served.port, requestBytes({ method: "POST", path, body, headers }));
+  exchangeRaw(daemon().port, requestBytes({ method: "POST", path, body, headers }));
 const head = (...headers: (readonly [string, string])[]) =>
   requestBytes({ method: "POST", path: "/deregister", headers });
 const CHUNKED = head(["Transfer-Encoding", "chunked"]);
@@ -61,7 +47,7 @@ describe("a body", () => {
   ])("%j is refused", async (body, message) => {
     const answer = await post("/register", body);
     expect([answer?.status, error(answer)]).toEqual([400, message]);
-    expect(daemon.logged.at(-1)).toEqual({
+    expect(daemon().logged.at(-1)).toEqual({
       event: "request",
       refused: "bad-body",
       method: "POST",
@@ -78,7 +64,7 @@ describe("a body", () => {
     expect(error(await post("/deregister", '{"outcome":"done"}'))).toBe(
       "outcome 'done' is not 'complete' or 'failed'",
     );
-    expect(daemon.logged.at(-1)).toMatchObject({ refused: "bad-outcome", detail: undefined });
+    expect(daemon().logged.at(-1)).toMatchObject({ refused: "bad-outcome", detail: undefined });
     const body = '{"x":1,"session_id":"ses_more","name":"local/root","version":"0.1.0","outcome":7}';
     expect((await post("/register", body, ["Content-Type", "text/plain"]))?.status).toBe(200);
   });
@@ -105,25 +91,25 @@ describe("a body's size", () => {
   test("is 64 KiB at most, and a body of that size is read whole", async () => {
     expect(MAX_BODY_BYTES).toBe(65_536);
     expect((await post("/deregister", bodyOf(65_536)))?.status).toBe(403);
-    expect((await exchangeRaw(served.port, chunksOf(65_536)))?.status).toBe(403);
+    expect((await exchangeRaw(daemon().port, chunksOf(65_536)))?.status).toBe(403);
   });
 
   test("is refused above the limit, and the rest of the body is never read as a request", async () => {
     for (const bytes of [head(["Content-Length", "65537"]) + bodyOf(65_537), chunksOf(65_537)]) {
-      const connection = await connectRaw(served.port);
+      const connection = await connectRaw(daemon().port);
       connection.send(bytes + requestBytes({ path: "/health" }));
       const answer = await connection.answer();
       expect(answer).toMatchObject(TOO_LARGE);
       expect(answer?.headers.get("connection")).toBe("close");
       expect(await connection.answer()).toBeUndefined();
       connection.close();
-      expect(daemon.logged.at(-1)).toMatchObject({ event: "request", refused: "body-too-large" });
+      expect(daemon().logged.at(-1)).toMatchObject({ event: "request", refused: "body-too-large" });
     }
   });
 
   test("is refused before the body has arrived, and the answer waits while more of it arrives", async () => {
     const refused = async (bytes: string) => {
-      const connection = await connectRaw(served.port);
+      const connection = await connectRaw(daemon().port);
       try {
         connection.send(bytes);
         const answer = await connection.answer();
@@ -146,7 +132,7 @@ describe("a body's size", () => {
       });
       expect(answer).toMatchObject(TOO_LARGE);
     }
-    const silent = await connectRaw(served.port);
+    const silent = await connectRaw(daemon().port);
     silent.send(head(["Content-Length", "65537"]));
     expect(await silent.answer()).toMatchObject(TOO_LARGE);
     silent.close();
@@ -156,7 +142,7 @@ describe("a body's size", () => {
 describe("a body's time", () => {
   test("is limited to ten seconds in total, and a client within the limit stays connected", async () => {
     expect(BODY_DEADLINE_SECONDS).toBe(10);
-    const begun = await Promise.all([1, 2, 3, 4].map(() => connectRaw(served.port)));
+    const begun = await Promise.all([1, 2, 3, 4].map(() => connectRaw(daemon().port)));
     const [first, chunked, late, last] = begun;
     let ahead = 0;
     const begunAt = performance.now();
@@ -167,20 +153,20 @@ describe("a body's time", () => {
       return begunAt + ahead;
     });
     try {
-      const before = served.requests();
+      const before = daemon().requests();
       first?.send(`${head(["Content-Length", "22"])}{`);
       chunked?.send(`${CHUNKED}1\r\n{\r\n`);
-      await until("two bodies have begun", () => served.requests() === before + 2);
+      await until("two bodies have begun", () => daemon().requests() === before + 2);
       ahead = 5_000;
       late?.send(`${head(["Content-Length", "22"])}{`);
       last?.send(`${head(["Content-Length", "22"])}{`);
-      await until("two others have begun", () => served.requests() === before + 4);
+      await until("two others have begun", () => daemon().requests() === before + 4);
       ahead = 10_001;
       const slow = { status: 408, body: '{"error":"the body did not arrive within 10 seconds"}' };
       const answer = await first?.answer();
       expect(answer).toMatchObject(slow);
       expect(answer?.headers.get("connection")).toBe("close");
-      expect(daemon.logged.at(-1)).toMatchObject({ event: "request", refused: "body-too-slow" });
+      expect(daemon().logged.at(-1)).toMatchObject({ event: "request", refused: "body-too-slow" });
       expect(await chunked?.answer()).toMatchObject(slow);
       expect(late?.rest()).toBe("");
       late?.send('"outcome":"complete"}');
@@ -208,13 +194,13 @@ describe("a body's time", () => {
   });
 
   test("ends when its client leaves: no answer is sent, and the log says so", async () => {
-    const connection = await connectRaw(served.port);
-    const logged = daemon.logged.length;
-    const before = served.requests();
+    const connection = await connectRaw(daemon().port);
+    const logged = daemon().logged.length;
+    const before = daemon().requests();
     connection.send(`${head(["Content-Length", "22"])}{`);
-    await until("the body has begun", () => served.requests() > before);
+    await until("the body has begun", () => daemon().requests() > before);
     connection.close();
-    await until("it is logged", () => daemon.logged.length > logged);
-    expect(daemon.logged.at(-1)).toMatchObject({ event: "request", refused: "body-ended-early" });
+    await until("it is logged", () => daemon().logged.length > logged);
+    expect(daemon().logged.at(-1)).toMatchObject({ event: "request", refused: "body-ended-early" });
   });
 });

@@ -1,30 +1,15 @@
 /** The checks before a request's route: who may ask, which paths and methods exist, and the last answer. */
 
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { createHost, type Host } from "../kit/host.ts";
-import { type InProcess, inProcess } from "../kit/in-process.ts";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { connectRaw, exchangeRaw, requestBytes } from "../kit/raw-http.ts";
-import { type Served, serve } from "./served.ts";
+import { sharedServed } from "./served.ts";
 
-let host: Host;
-let daemon: InProcess;
-let served: Served;
-
-beforeAll(async () => {
-  host = createHost();
-  await host.publish("local/root");
-  daemon = inProcess(host.registry, { spawnAllow: ["local/root"] });
-  await daemon.caller.credential("ses_root", "local/root");
-  served = serve(daemon.context);
-});
-afterAll(async () => {
-  await served[Symbol.asyncDispose]();
-  await host[Symbol.asyncDispose]();
-});
+const daemon = sharedServed();
+beforeAll(() => daemon().caller.credential("ses_root", "local/root"));
 
 type Headers = readonly (readonly [string, string])[];
 const health = (headers: Headers, host: string | null = "127.0.0.1") =>
-  exchangeRaw(served.port, requestBytes({ path: "/health", host, headers }));
+  exchangeRaw(daemon().port, requestBytes({ path: "/health", host, headers }));
 
 describe("a caller", () => {
   test.each(["127.0.0.1", "localhost", "LOCALHOST", "[::1]", "127.0.0.1:7700", "[::1]:65535", "localhost:"])(
@@ -43,7 +28,7 @@ describe("a caller", () => {
         error:
           "refused before it was read: this daemon answers only requests whose Host is 127.0.0.1, localhost or [::1]",
       });
-      expect(daemon.logged.at(-1)).toEqual({
+      expect(daemon().logged.at(-1)).toEqual({
         event: "request",
         refused: "foreign-caller",
         method: "GET",
@@ -57,7 +42,7 @@ describe("a caller", () => {
 
   test("that is a web page is refused, whatever it asks for", async () => {
     expect((await health([["Origin", "http://127.0.0.1"]]))?.status).toBe(403);
-    expect(daemon.logged.at(-1)).toMatchObject({ host: "127.0.0.1", origin: "http://127.0.0.1" });
+    expect(daemon().logged.at(-1)).toMatchObject({ host: "127.0.0.1", origin: "http://127.0.0.1" });
     expect((await health([["Sec-Fetch-Site", "same-origin"]]))?.status).toBe(403);
     expect((await health([["Sec-Fetch-Site", "none"]]))?.status).toBe(200);
   });
@@ -65,7 +50,7 @@ describe("a caller", () => {
 
 const ask = (method: string, path: string, toHead = false) =>
   (async () => {
-    const connection = await connectRaw(served.port);
+    const connection = await connectRaw(daemon().port);
     try {
       connection.send(requestBytes({ method, path }));
       return await connection.answer({ toHead });
@@ -92,13 +77,13 @@ describe("a path", () => {
   ])("%s %s is not found, and is logged as not found", async (method, path) => {
     const answer = await ask(method, path);
     expect([answer?.status, answer?.body]).toEqual([404, '{"error":"not found"}']);
-    expect(daemon.logged.at(-1)).toMatchObject({ event: "request", refused: "not-found", method });
-    expect(daemon.logged.at(-1)?.host).toBeUndefined();
+    expect(daemon().logged.at(-1)).toMatchObject({ event: "request", refused: "not-found", method });
+    expect(daemon().logged.at(-1)?.host).toBeUndefined();
   });
 
   test("is not found by HEAD, even if GET answers it", async () => {
     expect((await ask("HEAD", "/health", true))?.status).toBe(404);
-    expect(daemon.logged.at(-1)).toMatchObject({ method: "HEAD", refused: "not-found" });
+    expect(daemon().logged.at(-1)).toMatchObject({ method: "HEAD", refused: "not-found" });
   });
 
   test("of a session answers with its figures, and of an unknown session with an error", async () => {
@@ -106,18 +91,18 @@ describe("a path", () => {
       status: 200,
       body: '{"status":"running","depth_remaining":3,"live_children":0,"live_capsules":1}',
     });
-    const logged = daemon.logged.length;
+    const logged = daemon().logged.length;
     expect(await ask("GET", "/status/ses_other")).toMatchObject({
       status: 404,
       body: '{"error":"session not found"}',
     });
-    expect(daemon.logged.length).toBe(logged);
+    expect(daemon().logged.length).toBe(logged);
   });
 });
 
 describe("a connection", () => {
   const twice = async (first: string) => {
-    const connection = await connectRaw(served.port);
+    const connection = await connectRaw(daemon().port);
     try {
       connection.send(first);
       const answer = await connection.answer();
@@ -148,7 +133,7 @@ describe("a connection", () => {
       requestBytes({ path: "/health" }),
       requestBytes({ method: "POST", path: "/deregister", body: "{}" }),
     ]) {
-      const connection = await connectRaw(served.port);
+      const connection = await connectRaw(daemon().port);
       connection.send(ahead.repeat(100));
       let last: string | undefined;
       let answers = 0;

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { type Refusal, refusalMessage, refusalStatus } from "../../src/api/refusals.ts";
+import { type Refusal, refusalMessage, refusalStage, refusalStatus } from "../../src/api/refusals.ts";
 import type { ArtifactVersion, Sha256 } from "../../src/registry/artifact-name.ts";
 import { nameOf } from "../kit/in-process.ts";
 
@@ -40,6 +40,21 @@ test.each(Object.entries(REFUSALS))("%s has its status and a sentence", (_, [ref
   expect(refusalMessage(refusal)).toMatch(/^[a-z'].*\S$/);
 });
 
+test("a request was judged, unless its body is not valid or was not read to its end", () => {
+  const at = (stage: ReturnType<typeof refusalStage>) =>
+    Object.values(REFUSALS).flatMap(([refusal]) => (refusalStage(refusal) === stage ? [refusal.kind] : []));
+  expect(at("unread")).toEqual([
+    "not-found",
+    "foreign-caller",
+    "body-too-large",
+    "body-too-slow",
+    "body-ended-early",
+    "internal",
+  ]);
+  expect(at("body")).toEqual(["bad-body", "bad-outcome"]);
+  expect(at("decision")).toHaveLength(Object.keys(REFUSALS).length - 8);
+});
+
 test.each([
   [REFUSALS["not-found"], "not found"],
   [REFUSALS["session-not-found"], "session not found"],
@@ -65,5 +80,9 @@ test("an outcome is quoted up to 64 characters, on one line", () => {
   expect(said("done")).toBe("outcome 'done' is not 'complete' or 'failed'");
   expect(said(whole)).toBe(`outcome '${whole}' is not 'complete' or 'failed'`);
   expect(said(`${whole}y`)).toBe(`outcome '${whole}…' is not 'complete' or 'failed'`);
+  const emoji = "😀".repeat(64);
+  expect(said(emoji)).toBe(`outcome '${emoji}' is not 'complete' or 'failed'`);
+  for (const more of ["y", "😀", "y".repeat(1000)])
+    expect(said(`${emoji}${more}`)).toBe(`outcome '${emoji}…' is not 'complete' or 'failed'`);
   expect(said("a\nb")).not.toContain("\n");
 });

@@ -2,6 +2,9 @@
 
 import { createApp } from "../../src/api/app.ts";
 import type { Context } from "../../src/api/context.ts";
+import { createHost } from "../kit/host.ts";
+import { type InProcess, inProcess } from "../kit/in-process.ts";
+import { shared } from "../kit/shared.ts";
 
 export interface Served extends AsyncDisposable {
   readonly port: number;
@@ -9,7 +12,7 @@ export interface Served extends AsyncDisposable {
   requests(): number;
 }
 
-export function serve(context: Context): Served {
+function serve(context: Context): Served {
   const app = createApp(context);
   let requests = 0;
   const server = Bun.serve({
@@ -23,4 +26,14 @@ export function serve(context: Context): Served {
     },
   });
   return { port: server.port ?? 0, requests: () => requests, [Symbol.asyncDispose]: () => server.stop(true) };
+}
+
+/** One for all tests of the file that calls this; `local/root` may register. */
+export function sharedServed(): () => InProcess & Served {
+  return shared(async (undo) => {
+    const host = undo.use(createHost());
+    await host.publish("local/root");
+    const daemon = inProcess(host.registry, { spawnAllow: ["local/root"] });
+    return { ...daemon, ...undo.use(serve(daemon.context)) };
+  });
 }

@@ -9,6 +9,7 @@ import {
   readProcess,
 } from "../../src/census/process-identity.ts";
 import { fault, ok } from "../../src/result.ts";
+import { atOnce } from "../../src/slices.ts";
 import { noMoreFilesThan, openFiles } from "../kit/folders.ts";
 import { createHost } from "../kit/host.ts";
 import { sleeper, startTokenOf, withoutMainThread, writeRecord, zombie } from "../kit/records.ts";
@@ -156,7 +157,7 @@ describe.if(onLinux)("a census", () => {
   });
 
   test("says why the running directory cannot be listed", () => {
-    expect(takeCensus("/dev/null")).toEqual({
+    expect(atOnce(takeCensus("/dev/null"))).toEqual({
       ok: false,
       fault: "/dev/null: Not a directory (os error 20)",
     });
@@ -184,7 +185,7 @@ describe.if(onLinux)("a census", () => {
     writeRecord(host.home, { session_id: "ses_other", pid: child.pid, process_start: "1" });
     writeRecord(host.home, { session_id: "ses_zero", pid: 0, process_start: "1" });
     await Bun.write(`${host.home}/.murmur/running/broken.json`, "{");
-    const taken = takeCensus(`${host.home}/.murmur/running`);
+    const taken = atOnce(takeCensus(`${host.home}/.murmur/running`));
     expect(taken).toMatchObject({ ok: true, live: 1, read: 4, stale: 2, unreadable: 1 });
     await child.end();
   });

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseRunningRecord, readRunningRecords } from "../../src/census/running-records.ts";
+import { atOnce } from "../../src/slices.ts";
 import { openFiles } from "../kit/folders.ts";
 import { recordOf } from "../kit/records.ts";
 
@@ -77,11 +78,15 @@ describe("a running record", () => {
 
 describe("the running directory", () => {
   test("that is missing means that nothing runs", () => {
-    expect(readRunningRecords("/nonexistent/running")).toEqual({ ok: true, records: [], unreadable: 0 });
+    expect(atOnce(readRunningRecords("/nonexistent/running"))).toEqual({
+      ok: true,
+      records: [],
+      unreadable: 0,
+    });
   });
 
   test("that cannot be listed is reported with its path and the OS error", () => {
-    expect(readRunningRecords("/dev/null")).toEqual({
+    expect(atOnce(readRunningRecords("/dev/null"))).toEqual({
       ok: false,
       fault: "/dev/null: Not a directory (os error 20)",
     });
@@ -95,10 +100,10 @@ describe("the running directory", () => {
       symlinkSync("there", join(directory, "whole"));
       for (const path of ["link", "link/running", "link/.murmur/running"]) {
         const fault = `${directory}/${path}: No such file or directory (os error 2)`;
-        expect(readRunningRecords(`${directory}/${path}`)).toEqual({ ok: false, fault });
+        expect(atOnce(readRunningRecords(`${directory}/${path}`))).toEqual({ ok: false, fault });
       }
       for (const path of ["other", "there/a/b", "whole/a/b"]) {
-        expect(readRunningRecords(`${directory}/${path}`)).toMatchObject({ ok: true });
+        expect(atOnce(readRunningRecords(`${directory}/${path}`))).toMatchObject({ ok: true });
       }
     } finally {
       rmSync(directory, { recursive: true });
@@ -113,8 +118,24 @@ describe("the running directory", () => {
         symlinkSync("0.json", join(directory, `link-${count}.json`));
       }
       const before = openFiles();
-      expect(readRunningRecords(directory)).toMatchObject({ ok: true, unreadable: 60 });
+      expect(atOnce(readRunningRecords(directory))).toMatchObject({ ok: true, unreadable: 60 });
       expect(openFiles()).toBeLessThan(before + 10);
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
+  });
+
+  test.if(process.platform === "linux")("is read to its end, whatever bytes its names are", () => {
+    const directory = mkdtempSync(join(tmpdir(), "mur-roost-running-"));
+    try {
+      // Not UTF-8, twice alike as text; a lone surrogate's bytes; two that are only an ending; and none.
+      const names = ["\xff.json", "\xfe.json", "a\xed\xa0\x80.json", "\n.json", ".json", "json"];
+      for (const name of names) {
+        writeFileSync(Buffer.from(`${directory}/${name}`, "latin1"), JSON.stringify(whole));
+      }
+      const reading = atOnce(readRunningRecords(directory));
+      expect(reading).toMatchObject({ ok: true, unreadable: 0 });
+      expect(reading.ok && reading.records).toHaveLength(5);
     } finally {
       rmSync(directory, { recursive: true });
     }
@@ -133,7 +154,7 @@ describe("the running directory", () => {
       writeFileSync(join(directory, "directory.json", "nested.json"), text);
       symlinkSync("a.json", join(directory, "link.json"));
       Bun.spawnSync(["mkfifo", join(directory, "fifo.json")]);
-      const reading = readRunningRecords(directory);
+      const reading = atOnce(readRunningRecords(directory));
       expect(reading).toMatchObject({ ok: true, unreadable: 4 });
       expect(reading.ok && reading.records).toHaveLength(2);
     } finally {

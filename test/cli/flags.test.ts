@@ -37,6 +37,19 @@ describe("flags", () => {
     });
   });
 
+  test.each(["port", "max-depth", "max-concurrent", "max-live-capsules"])(
+    "--%s takes a number with any leading zeros, and none that is too large",
+    (name) => {
+      for (const zeros of [0, 1, 18, 20, 400]) {
+        const flags = Object.values(flagsOf(`--${name}=${"0".repeat(zeros)}43`));
+        expect(flags).toContain(43);
+      }
+      for (const value of ["9".repeat(21), "1".padEnd(400, "0"), `${"0".repeat(30)}4294967296`]) {
+        expect(readFlags([`--${name}`, value])).toMatchObject({ kind: "fault" });
+      }
+    },
+  );
+
   test("--spawn-allow adds one name for each occurrence", () => {
     const { spawnAllow } = flagsOf(
       "--spawn-allow",

@@ -90,11 +90,14 @@ const checkedHere = allBlocks().filter(
   ({ document, language }) => language !== "yaml" || !Object.hasOwn(TESTED_APART, document),
 );
 
-test.each(checkedHere.map((block) => [placeOf(block), block] as const))("%s", (_, block: Block) => {
-  const check = CHECKS[block.language];
-  const fault = check ? check(block.text) : `no check for the language '${block.language}'`;
-  expect(fault).toBeUndefined();
-});
+test.each(checkedHere.map((block) => [placeOf(block), block] as const))(
+  "the block at %s is right",
+  (_, block: Block) => {
+    const check = CHECKS[block.language];
+    const fault = check ? check(block.text) : `no check for the language '${block.language}'`;
+    expect(fault).toBeUndefined();
+  },
+);
 
 test("a wrong block is reported", () => {
   const faults = {

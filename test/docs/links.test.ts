@@ -47,10 +47,13 @@ function faultOf(document: Document, link: string): string | undefined {
 
 const all = documents();
 
-test.each(all.map((document) => [document.path, document] as const))("the links of %s", (_, document) => {
-  const faults = linksOf(document).map((link) => [link, faultOf(document, link)] as const);
-  expect(faults.filter(([, fault]) => fault !== undefined)).toEqual([]);
-});
+test.each(all.map((document) => [document.path, document] as const))(
+  "every link of %s has a target",
+  (_, document) => {
+    const faults = linksOf(document).map((link) => [link, faultOf(document, link)] as const);
+    expect(faults.filter(([, fault]) => fault !== undefined)).toEqual([]);
+  },
+);
 
 test("links are found, and a broken one is reported", () => {
   expect(all.flatMap(linksOf).length).toBeGreaterThan(5);

@@ -127,19 +127,22 @@ describe("what the daemon compares", () => {
     expect([...new Set(examples.map(([key]) => key))]).toEqual(keys);
   });
 
-  test.each(examples.map((row) => [`${row[0]}: ${row[1]}`, row] as const))("%s", (_, row) => {
-    const [key = "", parent, covered, uncovered] = row;
-    const name = key.replaceAll("`", "");
-    const held = declarationsIn(parent);
-    const told = [
-      ...declarationsIn(covered).map((child) => [child, []] as const),
-      ...declarationsIn(uncovered).map((child) => [child, [name]] as const),
-    ];
-    expect(told.length).toBeGreaterThan(0);
-    expect(told.map(([child]) => [child, exceeded(name, held, child)])).toEqual(
-      told.map(([child, keys]) => [child, [...keys]]),
-    );
-  });
+  test.each(examples.map((row) => [`${row[0]}: ${row[1]}`, row] as const))(
+    "covers what the page says for %s",
+    (_, row) => {
+      const [key = "", parent, covered, uncovered] = row;
+      const name = key.replaceAll("`", "");
+      const held = declarationsIn(parent);
+      const told = [
+        ...declarationsIn(covered).map((child) => [child, []] as const),
+        ...declarationsIn(uncovered).map((child) => [child, [name]] as const),
+      ];
+      expect(told.length).toBeGreaterThan(0);
+      expect(told.map(([child]) => [child, exceeded(name, held, child)])).toEqual(
+        told.map(([child, keys]) => [child, [...keys]]),
+      );
+    },
+  );
 
   test("a store without a name is named after the manifest", () => {
     const [first = ""] = /stores (.+)$/m.exec(blockWith("yaml", "# opens the stores")) ?? [];

@@ -18,9 +18,12 @@ function missingIn({ text }: Document): string[] {
   ];
 }
 
-test.each(documents().map((document) => [document.path, document] as const))("those of %s", (_, document) => {
-  expect(missingIn(document)).toEqual([]);
-});
+test.each(documents().map((document) => [document.path, document] as const))(
+  "every file and command that %s names is there",
+  (_, document) => {
+    expect(missingIn(document)).toEqual([]);
+  },
+);
 
 test("a missing path is reported", () => {
   const text = "`src/main.ts`, `src/none.ts`, `npm run build` and `npm run none -- --long`";

@@ -1,23 +1,13 @@
 import { describe, expect, test } from "bun:test";
 import { once } from "node:events";
-import {
-  chmodSync,
-  closeSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, mkdirSync, openSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { version } from "../../package.json" with { type: "json" };
 import { defaultCeiling } from "../../src/referee/bounds.ts";
 import { compiledBinary } from "../kit/binary.ts";
-import { createHost, spawns } from "../kit/host.ts";
-import { sleeper, startTokenOf, writeRecord } from "../kit/records.ts";
+import { createHost } from "../kit/host.ts";
 import { until } from "../kit/until.ts";
 
 /** Runs the executable to its end. */
@@ -77,6 +67,15 @@ describe("the executable", () => {
     });
   });
 
+  test("does not start if HOME is not UTF-8, because another directory would be counted", () => {
+    const shell = ["sh", "-c", 'HOME=$(printf "/tmp/\\377") exec "$0" --port 0', compiledBinary()];
+    const ended = Bun.spawnSync(shell, { stderr: "pipe", timeout: 20_000 });
+    expect(ended.exitCode).toBe(1);
+    expect(ended.stderr.toString()).toBe(
+      `${UNCOUNTED}the home directory could not be resolved: HOME is not valid UTF-8\n`,
+    );
+  });
+
   test("does not start if the running directory cannot be listed", async () => {
     await using host = createHost();
     mkdirSync(join(host.home, ".murmur"));
@@ -128,10 +127,18 @@ describe("the executable", () => {
     const socket = connect(daemon.port, "127.0.0.1");
     // An answer that is not due yet keeps it from ending at once.
     socket.write(`POST /spawn HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 10\r\n\r\n{`);
+    let answered = "";
+    socket.on("data", (bytes) => {
+      answered += bytes;
+    });
+    const closed = Promise.race([once(socket, "end"), once(socket, "error")]);
     await once(socket, "connect");
     const ended = daemon.kill("SIGTERM");
     for (const signal of ["SIGTERM", "SIGINT", "SIGTERM"] as const) process.kill(daemon.pid, signal);
     expect(await ended).toBe(0);
+    // It did not become due in time.
+    await closed;
+    expect(answered).toBe("");
     socket.destroy();
   });
 
@@ -160,63 +167,6 @@ describe("the executable", () => {
     },
   );
 });
-
-describe("the census at startup", () => {
-  test("counts running processes, and leaves every record and mode as it was", async () => {
-    await using host = createHost();
-    const children = [sleeper(), sleeper()];
-    for (const { pid } of children) {
-      writeRecord(host.home, { session_id: `ses_${pid}`, pid, process_start: startTokenOf(pid) });
-    }
-    writeRecord(host.home, { session_id: "ses_stale", pid: children[0]?.pid ?? 0, process_start: "1" });
-    const running = join(host.home, ".murmur", "running");
-    writeFileSync(join(running, "broken.json"), "{");
-    chmodSync(running, 0o755);
-    const before = snapshot(running);
-    await host.publish("local/root", spawns("local/root"));
-    const daemon = await host.start(["--spawn-allow", "local/root", "--max-live-capsules", "4"]);
-    expect(daemon.stderr()).toMatch(
-      /^mur-roost: 2 live capsules .*\(4 records read in \d+\.\d ms; 1 stale and 1 unreadable not counted\)$/m,
-    );
-
-    const { caller } = daemon;
-    const root = await caller.credential("ses_root", "local/root");
-    await caller.approval(root, "local/root");
-    expect((await caller.spawn(root, "local/root")).json.error).toContain("already holding 4");
-    await children[0]?.end();
-    expect((await caller.status("ses_root")).json.live_capsules).toBe(3);
-    expect((await caller.spawn(root, "local/root")).status).toBe(200);
-    await children[1]?.end();
-    await daemon.stop();
-    expect(snapshot(running)).toEqual(before);
-  });
-});
-
-test("leaves descriptors for clients on a host full of survivors", async () => {
-  await using host = createHost();
-  const child = sleeper();
-  const process_start = startTokenOf(child.pid);
-  for (let index = 0; index < 400; index++) {
-    writeRecord(host.home, { session_id: `ses_${index}`, pid: child.pid, process_start });
-  }
-  await host.publish("local/root");
-  const prefix = ["sh", "-c", 'ulimit -n 300; exec "$0" "$@"'];
-  const daemon = await host.start(["--spawn-allow", "local/root"], { prefix });
-  const { caller } = daemon;
-  expect(daemon.stderr()).toContain("400 live capsules");
-  expect((await caller.register("ses_root", "local/root")).status).toBe(200);
-  expect((await caller.status("ses_root")).json.live_capsules).toBe(401);
-  await child.end();
-  expect((await caller.status("ses_root")).json.live_capsules).toBe(1);
-  await daemon.stop();
-});
-
-function snapshot(directory: string): string[] {
-  return ["", ...readdirSync(directory).sort()].map((name) => {
-    const { mode, mtimeMs, ino, size } = statSync(join(directory, name));
-    return [name, mode, mtimeMs, ino, size].join(" ");
-  });
-}
 
 test("--version fails with a line on a full disk, and succeeds if the reader went away", () => {
   const full = openSync("/dev/full", "w");

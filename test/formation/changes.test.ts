@@ -7,7 +7,7 @@ import type { Edit } from "../../src/formation/schema.ts";
 import { AXES } from "../../src/referee/axes.ts";
 import type { Envelope } from "../../src/referee/envelope.ts";
 import { CONTAINMENT_CLASSES, type Containment, type Manifest } from "../../src/registry/manifest.ts";
-import { held, spawns, testRegistry } from "./kit.ts";
+import { held, registryOf, spawns } from "./kit.ts";
 
 const list = (...entries: string[]) => fc.subarray(entries);
 const network = list("a.example", "https://b.example", "b.example:443", "*.example", "a.example/path");
@@ -108,17 +108,18 @@ describe("what to change", () => {
   });
 
   test("gives both edits with the file and the key, and never advises widening", async () => {
-    using registry = testRegistry();
-    await registry.publish("local/root@1.0.0", {
-      ...spawns("local/a", "local/b", "local/c", "c"),
-      filesystem: { scope: "notes" },
-      containment: "scoped",
-    });
-    await registry.publish("local/a@1.0.0", {
-      network: { allow: ["*.example"], unix_sockets: true },
-      shell: { allow: ["git", "jq"] },
-      filesystem: { scope: "other" },
-      stores: ["cache"],
+    using registry = await registryOf({
+      "local/root@1.0.0": {
+        ...spawns("local/a", "local/b", "local/c", "c"),
+        filesystem: { scope: "notes" },
+        containment: "scoped",
+      },
+      "local/a@1.0.0": {
+        network: { allow: ["*.example"], unix_sockets: true },
+        shell: { allow: ["git", "jq"] },
+        filesystem: { scope: "other" },
+        stores: ["cache"],
+      },
     });
     registry.publishBytes("local/b@1.0.0", Buffer.from("no archive"));
     const lines = [...formationText(await registry.inspect("local/root@1.0.0"))];

@@ -1,48 +1,13 @@
 import { describe, expect, test } from "bun:test";
-import { closeSync, openSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { formationUsage, readFormationFlags } from "../../src/cli/formation/flags.ts";
+import { formationUsage } from "../../src/cli/formation/flags.ts";
 import { parseFormation } from "../../src/formation/index.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
-import { shared } from "../kit/shared.ts";
+import { MAIN, ROOT, sharedCommand, WHOLE } from "./command.ts";
 import { spawns, testRegistry } from "./kit.ts";
 
-const MAIN = join(import.meta.dir, "../../src/cli/formation/main.ts");
-const ROOT = "local/root@1.0.0";
-const WHOLE = "local/whole@1.0.0";
-
-const registry = shared(async (undo) => {
-  const made = undo.use(testRegistry());
-  await made.publish(ROOT, spawns("local/a", "local/b"));
-  await made.publish("local/a@1.0.0");
-  await made.publish("local/a@1.1.0", { shell: { allow: ["git"] } });
-  await made.publish(WHOLE, spawns("local/leaf"));
-  await made.publish("local/leaf@1.0.0");
-  made.publishBytes("local/broken@1.0.0", Buffer.from("no archive"));
-  return made;
-});
-
-interface Run {
-  readonly status: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function formation(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
-  const child = Bun.spawn([process.execPath, MAIN, ...args], {
-    stdio: ["ignore", "pipe", "pipe"],
-    // Without a home, Bun would keep what it transpiled in the current folder.
-    env: { HOME: registry().path, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0", ...env },
-  });
-  const [stdout, stderr, status] = await Promise.all([
-    child.stdout.text(),
-    child.stderr.text(),
-    child.exited,
-  ]);
-  return { status, stdout, stderr };
-}
-
-const here = (...args: string[]) => formation([...args, "--registry-path", registry().path]);
+const { registry, formation, here } = sharedCommand();
 
 describe("exit statuses", () => {
   test("are 0 if everything can be granted, 1 if something cannot, 2 if the root cannot be read", async () => {
@@ -196,114 +161,9 @@ describe("bad input is one clear sentence, with exit status 2", () => {
     }
   });
 
-  test.each([
-    [[], "name the capsule to start at, SCOPE/NAME@VERSION"],
-    [["--max-dep", "3", ROOT], "unknown argument: --max-dep"],
-    [["-h"], "unknown argument: -h"],
-    [[ROOT, "more"], "unknown argument: more"],
-    [[ROOT, "--port", "1"], "unknown argument: --port"],
-    [
-      [ROOT, "--max-depth", "-1"],
-      "invalid --max-depth: it takes a whole number from 0 to 4294967295, not '-1'",
-    ],
-    [[ROOT, "--max-depth"], "--max-depth needs a value"],
-    [[ROOT, "--format", "xml"], "invalid --format: it takes one of text, json, mermaid, dot"],
-    [
-      [ROOT, "--platform", "plan9"],
-      "invalid --platform: it takes one of linux-x86_64, linux-aarch64, darwin-x86_64, darwin-aarch64",
-    ],
-    [[ROOT, "--registry-path="], "invalid --registry-path: it must not be empty"],
-    [["--why", ROOT], "--why needs two capsules, PARENT CHILD"],
-    [[ROOT, "--why", ROOT, ROOT], "--why takes two capsules and cannot be combined with a root or --expect"],
-    [["--why", ROOT, ROOT, "--format", "json"], "--why prints text; leave --format out"],
-    [[ROOT, "--expect", "x", "--format", "dot"], "--expect prints text; leave --format out"],
-  ])("arguments: %j", (args, fault) => {
-    expect(readFormationFlags(args)).toEqual({ kind: "fault", fault });
-  });
-
   test("a fault in the arguments is followed by a line of usage", async () => {
     const { status, stdout, stderr } = await here("--help");
     expect([status, stdout]).toEqual([2, ""]);
     expect(stderr).toBe(`formation: unknown argument: --help\n${formationUsage()}\n`);
-  });
-});
-
-test("arguments take their value from the next one or after an equals sign; the last one counts", () => {
-  const args = [
-    "--max-depth=1",
-    "--max-depth",
-    "2",
-    ROOT,
-    "--max-live-capsules=9",
-    "--platform=darwin-x86_64",
-  ];
-  expect(readFormationFlags([...args, "--format", "dot", "--registry-path", "a=b"])).toEqual({
-    kind: "run",
-    flags: {
-      task: { kind: "show", root: ROOT, format: "dot" },
-      registryPath: "a=b",
-      platform: "darwin-x86_64",
-      limits: { maxDepth: 2, maxLiveCapsules: 9 },
-    },
-  });
-});
-
-describe("standard output", () => {
-  /** On its own terminal, by `script`, which every Linux has. */
-  async function onTerminal(env: Record<string, string>): Promise<string> {
-    const command = `${process.execPath} ${MAIN} ${ROOT} --registry-path ${registry().path}`;
-    const child = Bun.spawn(["script", "--quiet", "--return", "--command", command, "/dev/null"], {
-      stdio: ["ignore", "pipe", "ignore"],
-      env: { PATH: process.env.PATH ?? "", HOME: registry().path, TERM: "xterm", ...env },
-    });
-    const text = await child.stdout.text();
-    expect(await child.exited).toBe(1);
-    return text;
-  }
-
-  test.skipIf(!Bun.which("script"))("has colour on a terminal, and none with NO_COLOR", async () => {
-    expect(await onTerminal({})).toContain("\u001b[32mgranted\u001b[0m");
-    expect(await onTerminal({ NO_COLOR: "1" })).not.toContain("\u001b");
-    expect((await here(ROOT)).stdout).not.toContain("\u001b");
-  });
-
-  test("does not fail if the reader goes away, but fails if the disk is full", async () => {
-    const command = (rest: string) => [
-      "sh",
-      "-c",
-      `"$0" "$1" ${ROOT} --registry-path "$2" --format json ${rest}`,
-      process.execPath,
-      MAIN,
-      registry().path,
-    ];
-    const gone = Bun.spawn(command("| true"), { stdio: ["ignore", "pipe", "pipe"] });
-    expect([await gone.exited, await gone.stderr.text()]).toEqual([0, ""]);
-    const full = Bun.spawn(command("> /dev/full"), { stdio: ["ignore", "pipe", "pipe"] });
-    expect([await full.exited, await full.stderr.text()]).toEqual([
-      2,
-      "formation: the answer could not be written to standard output: No space left on device (os error 28)\n",
-    ]);
-  });
-
-  test("is written completely to a file and a slow pipe", async () => {
-    using scratch = scratchDirectory();
-    using large = testRegistry();
-    const names = Array.from({ length: 2000 }, (_, index) => `local/absent-${index}`);
-    await large.publish(ROOT, spawns(...names));
-    const path = join(scratch.path, "out");
-    const file = openSync(path, "w");
-    const args = [process.execPath, MAIN, ROOT, "--registry-path", large.path, "--format", "json"];
-    await Bun.spawn(args, { stdio: ["ignore", file, "ignore"] }).exited;
-    closeSync(file);
-    const written = readFileSync(path, "utf8");
-    expect(parseFormation(written).ok).toBe(true);
-    const slow = Bun.spawn(args, { stdio: ["ignore", "pipe", "ignore"] });
-    let text = "";
-    const decoder = new TextDecoder();
-    for await (const bytes of slow.stdout) {
-      text += decoder.decode(bytes, { stream: true });
-      await new Promise((turn) => setImmediate(turn));
-    }
-    expect(text).toBe(written);
   });
 });

@@ -6,16 +6,17 @@ import {
   isUnchanged,
   parseFormation,
 } from "../../src/formation/index.ts";
-import { spawns, type TestRegistry, testRegistry } from "./kit.ts";
+import { registryOf, spawns, type TestRegistry, testRegistry } from "./kit.ts";
 
 const shown = (before: Formation, now: Formation) => [...changesText(compareFormations(before, now))];
 const inspect = (registry: TestRegistry) => registry.inspect("local/root@1.0.0");
 
 describe("a formation compared with an earlier one", () => {
   test("is unchanged if nothing changed, with any bounds", async () => {
-    using registry = testRegistry();
-    await registry.publish("local/root@1.0.0", spawns("local/a", "local/b"));
-    await registry.publish("local/a@1.0.0");
+    using registry = await registryOf({
+      "local/root@1.0.0": spawns("local/a", "local/b"),
+      "local/a@1.0.0": {},
+    });
     const before = await inspect(registry);
     const now = await registry.inspect("local/root@1.0.0", {
       limits: { maxLiveCapsules: 1, maxConcurrent: 9 },
@@ -90,9 +91,10 @@ describe("a formation compared with an earlier one", () => {
   });
 
   test("names another root", async () => {
-    using registry = testRegistry();
-    await registry.publish("local/root@1.0.0");
-    await registry.publish("local/root@1.1.0");
+    using registry = await registryOf({
+      "local/root@1.0.0": {},
+      "local/root@1.1.0": {},
+    });
     const [before, now] = [await inspect(registry), await registry.inspect("local/root@1.1.0")];
     expect(shown(before, now)).toEqual(["Another root: local/root@1.0.0 > local/root@1.1.0"]);
   });

@@ -46,7 +46,7 @@ function printed(commands: string): string {
 
 describe("docs/formation.md", () => {
   test.each(shownIn(PAGE).map((shown) => [shown.commands, shown] as const))(
-    "%s",
+    "shows the output of %s",
     (_, { commands, output }) => {
       expect(printed(commands)).toBe(output);
     },

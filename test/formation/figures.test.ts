@@ -4,7 +4,7 @@ import { deepestChain, liveAtWorst } from "../../src/formation/figures.ts";
 import { componentsOf, type Graph, graphOf, markClosedCycles, treeOf } from "../../src/formation/graph.ts";
 import type { Edge } from "../../src/formation/schema.ts";
 import type { Limits } from "../../src/referee/bounds.ts";
-import { spawns, testRegistry } from "./kit.ts";
+import { registryOf, spawns, testRegistry } from "./kit.ts";
 
 /** Small graphs of which every capsule can be reached, as those of a formation. */
 const graphs: fc.Arbitrary<Graph> = fc
@@ -179,11 +179,12 @@ describe("the figures of a formation, compared with the plain way to count", () 
 
 describe("the summary", () => {
   test("counts pairs, and names the bound that refuses every child of the root", async () => {
-    using registry = testRegistry();
-    await registry.publish("local/root@1.0.0", spawns("local/a", "local/b", "local/c", "c"));
-    await registry.publish("local/a@1.0.0");
-    await registry.publish("local/a@1.1.0");
-    await registry.publish("local/b@1.0.0", { env: { allow: ["HOME"] } });
+    using registry = await registryOf({
+      "local/root@1.0.0": spawns("local/a", "local/b", "local/c", "c"),
+      "local/a@1.0.0": {},
+      "local/a@1.1.0": {},
+      "local/b@1.0.0": { env: { allow: ["HOME"] } },
+    });
     registry.publishBytes("local/b@1.1.0", Buffer.from("no archive"));
     const inspect = (limits: Partial<Limits>) => registry.inspect("local/root@1.0.0", { limits });
     expect((await inspect({})).summary).toMatchObject({

@@ -73,6 +73,13 @@ export function testRegistry(): TestRegistry {
   };
 }
 
+/** A registry that holds these capsules, each with what it declares. */
+export async function registryOf(capsules: Readonly<Record<string, Declared>>): Promise<TestRegistry> {
+  const registry = testRegistry();
+  for (const [capsule, declared] of Object.entries(capsules)) await registry.publish(capsule, declared);
+  return registry;
+}
+
 export function parts(capsule: string): [name: string, version: string] {
   const at = capsule.indexOf("@");
   return [capsule.slice(0, at), capsule.slice(at + 1)];

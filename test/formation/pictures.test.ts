@@ -1,13 +1,14 @@
 import { describe, expect, test } from "bun:test";
 import { renderDot, renderMermaid } from "../../src/formation/index.ts";
-import { spawns, testRegistry } from "./kit.ts";
+import { registryOf, spawns, testRegistry } from "./kit.ts";
 
 describe("pictures", () => {
   test("tell granted from refused by the line, and say why", async () => {
-    using registry = testRegistry();
-    await registry.publish("local/root@1.0.0", spawns("local/a", "local/b", "local/c", "local/d"));
-    await registry.publish("local/a@1.0.0", spawns("local/b"));
-    await registry.publish("local/b@1.0.0", { shell: { allow: ["git"] }, env: { allow: ["HOME"] } });
+    using registry = await registryOf({
+      "local/root@1.0.0": spawns("local/a", "local/b", "local/c", "local/d"),
+      "local/a@1.0.0": spawns("local/b"),
+      "local/b@1.0.0": { shell: { allow: ["git"] }, env: { allow: ["HOME"] } },
+    });
     registry.publishBytes("local/c@1.0.0", Buffer.from("no archive"));
     const formation = await registry.inspect("local/root@1.0.0", { limits: { maxDepth: 1 } });
     expect(renderMermaid(formation).split("\n")).toEqual([

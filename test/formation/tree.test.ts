@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { formationText } from "../../src/formation/index.ts";
-import { parts, spawns, testRegistry, treeText } from "./kit.ts";
+import { parts, registryOf, spawns, testRegistry, treeText } from "./kit.ts";
 
 describe("the tree", () => {
   test("names every axis and every entry of a refusal, and every missing artifact", async () => {
@@ -60,12 +60,13 @@ describe("the tree", () => {
   });
 
   test("prints a subtree once, on the shortest way to it, and marks where a cycle closes", async () => {
-    using registry = testRegistry();
     const all = ["local/root", "local/a", "local/b", "local/c"];
-    await registry.publish("local/root@1.0.0", spawns(...all.slice(1, 3), ...all));
-    await registry.publish("local/a@1.0.0", spawns("local/b", "local/c"));
-    await registry.publish("local/b@1.0.0", spawns("local/root", "local/c", "local/b"));
-    await registry.publish("local/c@1.0.0", spawns("local/a"));
+    using registry = await registryOf({
+      "local/root@1.0.0": spawns(...all.slice(1, 3), ...all),
+      "local/a@1.0.0": spawns("local/b", "local/c"),
+      "local/b@1.0.0": spawns("local/root", "local/c", "local/b"),
+      "local/c@1.0.0": spawns("local/a"),
+    });
     const lines = treeText(await registry.inspect("local/root@1.0.0"));
     expect(lines.slice(1)).toEqual([
       "├── local/a@1.0.0           granted",
@@ -87,11 +88,12 @@ describe("the tree", () => {
   });
 
   test("marks a cycle that closes through another branch", async () => {
-    using registry = testRegistry();
     const pair = spawns("local/a", "local/b");
-    await registry.publish("local/root@1.0.0", pair);
-    await registry.publish("local/a@1.0.0", pair);
-    await registry.publish("local/b@1.0.0", pair);
+    using registry = await registryOf({
+      "local/root@1.0.0": pair,
+      "local/a@1.0.0": pair,
+      "local/b@1.0.0": pair,
+    });
     expect(treeText(await registry.inspect("local/root@1.0.0")).slice(1)).toEqual([
       "├── local/a@1.0.0        granted",
       "│   ├── local/a@1.0.0    granted, a cycle closes here: see above",
@@ -103,11 +105,12 @@ describe("the tree", () => {
   });
 
   test("says where the depth bound ends a branch, counted on the shortest way", async () => {
-    using registry = testRegistry();
-    await registry.publish("local/root@1.0.0", spawns("local/a", "local/c", "local/b"));
-    await registry.publish("local/a@1.0.0", spawns("local/b", "local/c"));
-    await registry.publish("local/b@1.0.0", spawns("local/c"));
-    await registry.publish("local/c@1.0.0");
+    using registry = await registryOf({
+      "local/root@1.0.0": spawns("local/a", "local/c", "local/b"),
+      "local/a@1.0.0": spawns("local/b", "local/c"),
+      "local/b@1.0.0": spawns("local/c"),
+      "local/c@1.0.0": {},
+    });
     const shown = async (maxDepth: number) =>
       treeText(await registry.inspect("local/root@1.0.0", { limits: { maxDepth } }));
     expect((await shown(2)).slice(1)).toEqual([

@@ -207,8 +207,13 @@ async function startOver(): Promise<void> {
   credential = await caller().credential(`ses_root_${roots++}`, "local/parent");
 }
 
+const verdictOn = (wanted: RegExp | typeof GRANTED) => {
+  if (wanted === GRANTED) return "is granted";
+  return wanted.source === ".*" ? "is answered" : "is refused";
+};
+
 for (const [name, [archive, wanted]] of Object.entries(ARCHIVES)) {
-  test(`archive: ${name}`, async () => {
+  test(`an archive ${verdictOn(wanted)}: ${name}`, async () => {
     const told = await verdict(archive);
     if (wanted === GRANTED) expect(told).toBe(GRANTED);
     else expect(told).toMatch(wanted);
@@ -218,7 +223,7 @@ for (const [name, [archive, wanted]] of Object.entries(ARCHIVES)) {
 }
 
 for (const [name, [manifest, wanted]] of Object.entries(MANIFESTS)) {
-  test(`manifest: ${name}`, async () => {
+  test(`a manifest ${verdictOn(wanted)}: ${name}`, async () => {
     const told = await verdict(M(manifest));
     if (wanted === GRANTED) expect(told).toBe(GRANTED);
     else expect(told).toMatch(wanted);

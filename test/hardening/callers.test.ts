@@ -189,6 +189,49 @@ test("no connection is upgraded to another protocol", async () => {
   expect([400, 404]).toContain(connect?.status ?? 0);
 });
 
+test("a path is one of a route's only as it was sent, whatever its dot segments and backslashes lead to", async () => {
+  const session = "ses_exact";
+  await daemon().caller.register(session, "local/parent");
+  const statusOf = async (path: string, method = "GET") =>
+    (
+      await exchangeRaw(
+        daemon().port,
+        requestBytes({ method, path, ...(method === "POST" && { body: "{}" }) }),
+      )
+    )?.status;
+  expect(await statusOf("/health")).toBe(200);
+  expect(await statusOf("/health?x=/../y")).toBe(200);
+  expect(await statusOf(`/status/${session}`)).toBe(200);
+  expect(await statusOf(`/status/${session}?x`)).toBe(200);
+  expect(await statusOf("/spawn", "POST")).toBe(400);
+  for (const path of [
+    "/x/../health",
+    "/./health",
+    "/%2e/health",
+    "/x/%2E%2e/health",
+    "/x\\..\\health",
+    "/health/../health",
+    "/health/x/..",
+    "/status/../health",
+    `/status/x/../${session}`,
+    `/x/../status/${session}`,
+    `/status/./${session}`,
+    `/status/x\\..\\${session}`,
+    `/status\\${session}`,
+    "/status/x\\..\\..\\health",
+    "/status/%2e%2e",
+    "/status/..",
+    "/status/.",
+    "/status/%",
+    "/status/%ff",
+    `/status/%73${session.slice(1)}`,
+  ]) {
+    expect([path, await statusOf(path)]).toEqual([path, 404]);
+  }
+  for (const path of ["/x/../spawn", "/./register", "/x\\..\\deregister"])
+    expect([path, await statusOf(path, "POST")]).toEqual([path, 404]);
+});
+
 test("an HTTP method that the API lacks is not found, and an unknown method ends the connection", async () => {
   for (const method of ["PURGE", "PROPFIND", "QUERY", "TRACE"]) {
     const answer = await exchangeRaw(daemon().port, requestBytes({ method, path: "/health" }));

@@ -17,7 +17,7 @@ const host = sharedFamily(async (family) => {
   }
 });
 
-test.each([0, 1, 2, 3, 4])("with about %d of them free", async (free) => {
+test.each([0, 1, 2, 3, 4])("with about %d descriptors free, open connections are answered", async (free) => {
   const daemon = await host().start([], { prefix: LIMITED });
   const asking: RawConnection[] = [];
   const crowd: RawConnection[] = [];

@@ -1,6 +1,6 @@
 /**
- * Programs that tests start, compiled once for a state of the sources. Test files that run in parallel share no
- * memory, not even where one process runs several of them: what they share is on disk.
+ * Programs that tests start, each compiled once as long as no source changes. They are kept on disk, because test files
+ * that run in parallel share no memory, not even in one process.
  */
 
 import {
@@ -18,10 +18,10 @@ import { compile } from "./compile-program.ts";
 
 const ROOT = join(import.meta.dir, "..", "..");
 const CACHE = join(ROOT, "node_modules", ".cache", "test-programs");
-/** Of each program: that of the present sources, and one that another run may still be using. */
+/** Of each program: the executable of the present sources, and one that another run may still use. */
 const KEPT = 2;
 
-/** The program as a binary of its own, both of Bun's autoloads off. */
+/** Compiles the program to an executable that loads no `.env` and no `bunfig.toml`. Returns its path. */
 export async function compiled(source: string): Promise<string> {
   const name = basename(source, ".ts");
   const path = join(CACHE, `${name}-${stateOfSources()}`);

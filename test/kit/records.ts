@@ -48,9 +48,8 @@ export function sleeper(): { readonly pid: number; end(): Promise<void> } {
 }
 
 /**
- * A process that, once told to die, stays a zombie: its parent never waits for it.
- *
- * @returns the zombie-to-be's pid, and what kills it and ends both
+ * A process that becomes a zombie when `die` kills it, because its parent never waits for it. `end` ends its parent, and
+ * with it the zombie.
  */
 export async function zombie(): Promise<{ readonly pid: number; die(): void; end(): Promise<void> }> {
   const parent = Bun.spawn(["sh", "-c", "sleep 1000 & echo $!; exec sleep 1001"], {
@@ -68,6 +67,8 @@ export async function zombie(): Promise<{ readonly pid: number; die(): void; end
     pid,
     die: () => process.kill(pid, "SIGKILL"),
     async end() {
+      // It may never have been told to die.
+      process.kill(pid, "SIGKILL");
       parent.kill("SIGKILL");
       await parent.exited;
     },

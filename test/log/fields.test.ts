@@ -74,5 +74,6 @@ describe("a field", () => {
     }
     const shown = "x".repeat(64);
     expect(write(`${shown}/${shown}@${shown}`)).toBe(`${shown}/${shown}@${shown}`);
+    expect(write("😀".repeat(60))).toBe(`"${"😀".repeat(60)}"`);
   });
 });

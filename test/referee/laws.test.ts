@@ -2,7 +2,8 @@ import { describe, test } from "bun:test";
 import fc from "fast-check";
 import { excesses } from "../../src/referee/axes.ts";
 import { lowerManifest } from "../../src/referee/envelope.ts";
-import { parseNetworkRule, parseScope } from "../../src/referee/rules.ts";
+import { parseScope } from "../../src/referee/filesystem-scope.ts";
+import { parseNetworkRule } from "../../src/referee/network-rule.ts";
 import { CONTAINMENT_CLASSES, type Manifest } from "../../src/registry/manifest.ts";
 import { atOnce } from "../../src/slices.ts";
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { boundReached, DEFAULT_LIMITS, defaultCeiling } from "../../src/referee/bounds.ts";
-import { InstallPatterns, parseNetworkRule, scopeCovers } from "../../src/referee/rules.ts";
+import { scopeCovers } from "../../src/referee/filesystem-scope.ts";
+import { InstallPatterns } from "../../src/referee/install-pattern.ts";
+import { parseNetworkRule } from "../../src/referee/network-rule.ts";
 
 describe("network entries", () => {
   const rule = (host: string, port?: number, scheme?: "http" | "https") => ({ scheme, host, port });

@@ -16,7 +16,7 @@ function verdict(vector: EnvelopeVector): { unreadable: true } | { refused: unkn
 }
 
 describe("the envelope's vectors", () => {
-  test.each(envelopeVectors.map((vector) => [vector.id, vector] as const))("%s", (_, vector) => {
+  test.each(envelopeVectors.map((vector) => [vector.id, vector] as const))("hold: %s", (_, vector) => {
     expect(verdict(vector)).toEqual(
       vector.unreadable === undefined ? { refused: vector.refused ?? null } : { unreadable: true },
     );

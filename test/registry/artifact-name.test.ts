@@ -36,9 +36,12 @@ test.each([
   expect(parseArtifactName(text)).toBeUndefined();
 });
 
-test.each(["0.1.0", "latest", "1", "...", "a b", "é", "v".repeat(128), "-"])("%p is a version", (text) => {
-  expect(parseArtifactVersion(text) as string | undefined).toBe(text);
-});
+test.each(["0.1.0", "latest", "1", "...", "a b", "é", "v".repeat(128), "😀".repeat(128), "-"])(
+  "%p is a version",
+  (text) => {
+    expect(parseArtifactVersion(text) as string | undefined).toBe(text);
+  },
+);
 
 test.each([
   "",
@@ -53,6 +56,8 @@ test.each([
   "\u0085",
   "\ud800",
   "v".repeat(129),
+  "😀".repeat(129),
+  `${"😀".repeat(65)}\ud83d`,
 ])("%p is not a version", (text) => {
   expect(parseArtifactVersion(text)).toBeUndefined();
 });

@@ -6,6 +6,7 @@
 import {
   closeSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   readlinkSync,
@@ -124,6 +125,26 @@ const modes: Record<string, () => void | Promise<void>> = {
     writeFileSync("result-of-run.txt", "done");
     await announceReady(session);
     await closeSession(session, "complete");
+  },
+  /** A script that leaves a result and closes its session as `failed` or `complete`. `early`: it follows no spawner. */
+  "closing-script": async () => {
+    const session = await open();
+    if (details[1] !== "early") endWithSpawner(session, { kind: "script" });
+    mkdirSync("out");
+    writeFileSync("out/result.txt", "the answer");
+    await announceReady(session);
+    await closeSession(session, details[0] === "failed" ? "failed" : "complete");
+  },
+  /** An agent that has a door, and closes its session. */
+  "closing-agent": async () => {
+    const session = await open();
+    await agent(session);
+    mkdirSync(`${session.directories.records.path}/out`);
+    writeFileSync(`${session.directories.records.path}/out/result.txt`, "the answer");
+    mkdirSync("out");
+    writeFileSync("out/result.txt", "a file of its work");
+    await closeSession(session, "complete");
+    process.exit(0);
   },
   /** A script whose run does not end: idle, or busy where it is told so. One that nobody launched launches two such. */
   "long-script": async () => {

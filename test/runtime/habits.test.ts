@@ -3,29 +3,19 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArtifactName, parseArtifactVersion } from "../../src/registry/artifact-name.ts";
 import { createRoostClient } from "../../src/runtime/client.ts";
 import { parseRoostUrl, readChildFile } from "../../src/runtime/index.ts";
 import { Secret } from "../../src/runtime/secret.ts";
 import { closeSession, openSession, type Session } from "../../src/runtime/session/session.ts";
 import { hold, testFolder } from "../kit/folders.ts";
+import { runOf } from "./parent.ts";
 import { createWorld, runArguments, type World } from "./world.ts";
 
 setDefaultTimeout(120_000);
 
 async function open(world: World, signal?: AbortSignal) {
-  const name = parseArtifactName("local/parent");
-  const version = parseArtifactVersion("0.1.0");
-  if (!name || !version) throw new Error("these are coordinates");
   return openSession({
-    run: {
-      name,
-      version,
-      workdir: world.workdir,
-      grantOnStdin: false,
-      readinessTokens: false,
-      parentWorkdir: undefined,
-    },
+    run: runOf("local/parent", world.workdir),
     environment: { HOME: world.home, MURMUR_ROOST_URL: world.roostUrl },
     output: { stdout: async () => {}, stderr: async () => {} },
     ...(signal && { signal }),

@@ -1,14 +1,13 @@
 import { afterEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
-import { join } from "node:path";
 import { holdLifeline, openLifeline, type ParentLifeline } from "../../src/runtime/contract/lifeline.ts";
 import { openPipe } from "../../src/sys/descriptors.ts";
+import { HOLD, HOLD_WITHOUT_THREADS, run, runUntil } from "./holder.ts";
 import { processesOf, uniqueSleep } from "./world.ts";
 
 // Processes start slowly on a machine that is busy with other things.
 setDefaultTimeout(120_000);
 
-const source = join(import.meta.dir, "../../src/runtime");
 const closing: (() => void)[] = [];
 afterEach(() => {
   for (const close of closing.splice(0)) close();
@@ -25,29 +24,6 @@ function lifeline(): ParentLifeline {
   if (!ends.ok) throw new Error(ends.fault);
   closing.push(ends.value.close);
   return ends.value;
-}
-
-/** Runs a program that has `descriptor` as its number 3. */
-function run(program: string, descriptor: number, value = "3") {
-  return Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
-    env: { PATH: process.env.PATH, MURMUR_SPAWNER_LIFELINE: value },
-    stdio: ["ignore", "pipe", "inherit", descriptor],
-  });
-}
-
-const HOLD = `
-  import { holdLifeline } from "${source}/contract/lifeline.ts";
-  const held = holdLifeline(process.env);
-  if (!held.ok) { console.log(held.fault.message); process.exit(9); }
-`;
-
-/** Runs such a program, which says this word once it holds its end; `next` is what it says after that. */
-async function runUntil(word: string, program: string, readEnd: number) {
-  const child = run(program, readEnd);
-  closeSync(readEnd);
-  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
-  expect((await reader.read()).value).toBe(`${word}\n`);
-  return { child, next: async () => (await reader.read()).value };
 }
 
 /** Whether a text of `/proc/<pid>/fdinfo` holds the flag `O_CLOEXEC`. */
@@ -84,10 +60,7 @@ describe("the child's half", () => {
   });
 
   test("refuses a socket pair, which is what a piped stdio entry is", async () => {
-    const child = Bun.spawn([process.execPath, "-e", HOLD], {
-      env: { PATH: process.env.PATH, MURMUR_SPAWNER_LIFELINE: "3" },
-      stdio: ["ignore", "pipe", "inherit", "pipe"],
-    });
+    const child = run(HOLD, "pipe");
     expect(await new Response(child.stdout).text()).toContain("is not a pipe");
     expect(await child.exited).toBe(9);
   });
@@ -196,13 +169,7 @@ test.skipIf(process.platform !== "linux")(
     const { readEnd, writeEnd } = pipe();
     const { child } = await runUntil(
       "holding",
-      `import { withoutThreads } from "${import.meta.dir}/without-threads.ts";
-     import { holdLifeline } from "${source}/contract/lifeline.ts";
-     await withoutThreads();
-     const held = holdLifeline(process.env);
-     held.value.exitAfter(10);
-     setInterval(() => {}, 1000);
-     console.log("holding");`,
+      `${HOLD_WITHOUT_THREADS} held.value.exitAfter(10); setInterval(() => {}, 1000); console.log("holding");`,
       readEnd,
     );
     writeSync(writeEnd, "not an end");

@@ -1,4 +1,4 @@
-/** Stopping what is done with a session at each of its steps: wherever it makes use of the session, the real one. */
+/** Interrupts work with a real session at each of its steps: wherever the work uses the session. */
 
 import { createRoostClient, type RegisteredSession } from "../../src/runtime/index.ts";
 import { patientClock } from "../kit/patient-clock.ts";
@@ -7,8 +7,8 @@ import { patientClock } from "../kit/patient-clock.ts";
 export type Touched = (what: string) => void;
 
 /**
- * The same object, its uses told. What it holds, what its methods return and what their promises come to is observed in
- * turn, as far as it is a plain object: a token or a socket is handed on as it is.
+ * The same object, but each use of it is reported. The plain objects in it, and those that its methods and their promises
+ * return, are observed too. Others, such as a token or a socket, are passed on as they are.
  */
 export function observed<T extends object>(of: T, touched: Touched, path = ""): T {
   return new Proxy(of, {
@@ -41,7 +41,7 @@ function observedValue(value: unknown, touched: Touched, name: string): unknown 
   return plain ? observed(value, touched, `${name}.`) : value;
 }
 
-/** The session, its uses told, those of its clock among them: the launcher's and the client's. */
+/** The same session, but each use of it is reported, also of its clock by the launcher and the client. */
 export function watchedSession<T extends RegisteredSession>(session: T, touched: Touched): T {
   const clock = observed(patientClock, touched, "clock.");
   const { client, credential } = session.registration;
@@ -56,9 +56,9 @@ export interface Run {
 }
 
 /**
- * Plays the same thing again and again: it is interrupted at its first moment, then at its second, until one run ends
- * before its moment comes. A moment is where the code that used something reaches its next `await`, so that nothing is
- * interrupted in the middle of what runs without a break.
+ * Plays the same thing again and again. The first run is interrupted at its first moment, the second at its second, until
+ * a run ends before its moment comes. A moment is the first `await` after a use of the session, so that code which runs
+ * without a break is not interrupted in its middle.
  *
  * @param play plays once, and checks what is left
  * @param stride only every so many moments, where playing is expensive

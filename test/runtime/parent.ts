@@ -25,6 +25,12 @@ export function coordinates(text: string): Coordinates {
   return { name, version };
 }
 
+/** The run of a capsule that nobody delegated. */
+export function runOf(capsule: string, workdir: string) {
+  const plain = { grantOnStdin: false, readinessTokens: false, parentWorkdir: undefined };
+  return { ...coordinates(capsule), workdir, ...plain };
+}
+
 /** What differs from a plain launch of `local/worker`. */
 export type LaunchHow = Partial<LaunchRequest> & {
   readonly clock?: Clock;
@@ -96,13 +102,7 @@ export async function openParent(
     written += Buffer.from(bytes).toString("latin1");
   };
   const opened = await openSession({
-    run: {
-      ...coordinates("local/parent"),
-      workdir: world.workdir,
-      grantOnStdin: false,
-      readinessTokens: false,
-      parentWorkdir: undefined,
-    },
+    run: runOf("local/parent", world.workdir),
     environment,
     output: { stdout: keep, stderr: keep },
   });

@@ -11,15 +11,19 @@ const secret = new Secret(TOKEN);
 describe("a secret is not shown", () => {
   const nested = { deep: { list: [secret], map: new Map([["token", secret]]) } };
   const shown: Record<string, string> = {
-    template: `${secret}`,
-    concatenation: `a ${String(secret)}`,
+    "a template": `${secret}`,
+    "a concatenation": `a ${String(secret)}`,
     "JSON.stringify": JSON.stringify(nested),
     "util.inspect": inspect(nested, { depth: null, showHidden: true, getters: true }),
     "util.format": ["%s", "%o", "%O", "%j", "%d"].map((how) => format(how, secret)).join(" "),
     "Bun.inspect": Bun.inspect(nested, { depth: 10 }),
     "an error": inspect(new Error(`no ${secret}`, { cause: secret })),
-    entries: JSON.stringify([Object.entries(secret), Object.getOwnPropertyNames(secret), { ...secret }]),
-    clone: inspect(structuredClone({ secret })),
+    "its entries": JSON.stringify([
+      Object.entries(secret),
+      Object.getOwnPropertyNames(secret),
+      { ...secret },
+    ]),
+    "a clone": inspect(structuredClone({ secret })),
   };
   test.each(Object.keys(shown))("by %s", (how) => {
     expect(shown[how]).not.toContain(TOKEN);

@@ -11,7 +11,7 @@ import {
 } from "../../src/runtime/index.ts";
 import { leasePort } from "../kit/leased-port.ts";
 import { rawServers, reply } from "../kit/raw-server.ts";
-import { coordinates } from "./parent.ts";
+import { coordinates, runOf } from "./parent.ts";
 import { createWorld, type World } from "./world.ts";
 
 // Processes start slowly on a machine that is busy with other things.
@@ -47,13 +47,7 @@ interface Opening {
 
 function open({ capsule = "local/parent", environment = {}, input }: Opening) {
   const options: SessionOptions = {
-    run: {
-      ...coordinates(capsule),
-      workdir: world.workdir,
-      grantOnStdin: input !== undefined,
-      readinessTokens: false,
-      parentWorkdir: undefined,
-    },
+    run: { ...runOf(capsule, world.workdir), grantOnStdin: input !== undefined },
     environment: { HOME: world.home, MURMUR_ROOST_URL: world.roostUrl, ...environment },
     output: { stdout: keep, stderr: keep },
     ...(input !== undefined && { input: new Blob([input]).stream() }),
@@ -204,16 +198,16 @@ describe("the launch is refused for", () => {
   );
 
   test.each([
-    ["E-RUN-044", { MURMUR_FORMATION_ID: "frm_1" }],
-    ["E-RUN-046", { MURMUR_FORMATION_PEERS: "a=http://a.formation.invalid" }],
-    ["E-RUN-046", { MURMUR_FORMATION_LIFELINE: "3" }],
-    ["E-RUN-046", { MURMUR_FORMATION_CHANNEL: "999999" }],
-    ["E-RUN-020", { MURMUR_SPAWNER: "{}" }],
-    ["E-RUN-020", { MURMUR_SPAWNER_LIFELINE: "1" }],
-  ])("%s, given %p, before the daemon hears of a session", async (code, environment) => {
+    ["E-RUN-044", "MURMUR_FORMATION_ID", "frm_1"],
+    ["E-RUN-046", "MURMUR_FORMATION_PEERS", "a=http://a.formation.invalid"],
+    ["E-RUN-046", "MURMUR_FORMATION_LIFELINE", "3"],
+    ["E-RUN-046", "MURMUR_FORMATION_CHANNEL", "999999"],
+    ["E-RUN-020", "MURMUR_SPAWNER", "{}"],
+    ["E-RUN-020", "MURMUR_SPAWNER_LIFELINE", "1"],
+  ])("%s, given %s=%s, before the daemon hears of a session", async (code, variable, value) => {
     const daemon = await serve(reply(200, '{"credential":"msc1.a.b"}'));
-    const said = await refusal({ environment: { ...environment, MURMUR_ROOST_URL: daemon.url } });
-    expect(said).toStartWith(`${code}: ${Object.keys(environment)[0]} `);
+    const said = await refusal({ environment: { [variable]: value, MURMUR_ROOST_URL: daemon.url } });
+    expect(said).toStartWith(`${code}: ${variable} `);
     expect(daemon.received()).toBe("");
   });
 

@@ -131,7 +131,7 @@ test("a link is refused, and nothing is written to the registry", () => {
 });
 
 test.each([[[]], [["one", "two"]], [["worker", "--registry-path"]], [["worker", "--force"]]])(
-  "%j: the usage",
+  "%j prints the usage",
   (args) => {
     const { exitCode, stderr } = pack(...args);
     expect(exitCode).toBe(1);

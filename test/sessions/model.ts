@@ -1,6 +1,6 @@
 /** A session store that is slow and obvious: every count is made anew from a list of everything that ever happened. */
 
-import type { Ending } from "../../src/sessions/finished-sessions.ts";
+import type { Outcome } from "../../src/sessions/finished-sessions.ts";
 import type { Redemption, SessionId, SessionStatus, Sessions } from "../../src/sessions/sessions.ts";
 import { APPROVAL_LIFETIME_MS } from "../../src/tokens/authority.ts";
 
@@ -49,7 +49,7 @@ export class Model {
     return "redeemed";
   }
 
-  finish(session: ModelSession, outcome: Ending): void {
+  finish(session: ModelSession, outcome: Outcome): void {
     if (session.status === "running") session.status = outcome;
   }
 

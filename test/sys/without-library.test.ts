@@ -40,7 +40,7 @@ test.each<[string, string, Record<string, string>, string]>([
     {},
     "freebsd is neither linux nor darwin",
   ],
-])("%s", async (_, program, environment, why) => {
+])("no call throws %s", async (_, program, environment, why) => {
   const child = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
     env: { ...process.env, ...environment },
     stdio: ["ignore", "pipe", "inherit"],

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import type { ArtifactVersion, Sha256 } from "../../src/registry/artifact-name.ts";
-import { createAuthority, createSeal } from "../../src/tokens/authority.ts";
+import { createAuthority } from "../../src/tokens/authority.ts";
+import { createSeal } from "../../src/tokens/seal.ts";
 import { nameOf } from "../kit/in-process.ts";
 
 const grant = {

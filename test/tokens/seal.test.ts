@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { createHmac } from "node:crypto";
-import { createSeal } from "../../src/tokens/authority.ts";
+import { createSeal } from "../../src/tokens/seal.ts";
 
 const key = () => new Uint8Array(32).fill(7);
 const seal = createSeal("msx1", "label", key());

@@ -49,12 +49,13 @@ export interface ChildEnvironment {
 
 /** The whole environment of a delegated child. Nothing else of the parent's environment reaches it. */
 export function childEnvironment(known: ChildEnvironment): Record<string, string> {
+  const { parent } = known;
   // What the runtime sets, whatever either manifest lists (API page, "The child's environment").
   const runtimes: Environment = {
-    PATH: own(known.parent, "PATH"),
-    HOME: own(known.parent, "HOME"),
-    USER: own(known.parent, "USER"),
-    LOGNAME: own(known.parent, "LOGNAME"),
+    PATH: parent.PATH,
+    HOME: parent.HOME,
+    USER: parent.USER,
+    LOGNAME: parent.LOGNAME,
     MURMUR_ROOST_URL: known.roostUrl,
     MURMUR_HOST_WARNINGS_REPORTED: "1",
     MURMUR_SPAWNER_LIFELINE: String(known.lifeline),
@@ -62,15 +63,16 @@ export function childEnvironment(known: ChildEnvironment): Record<string, string
     MURMUR_FORMATION_ID: known.formationId,
   };
   const parentAllows = new Set(known.parentAllows);
-  // A formation token and a lifeline's number are among the names that no manifest can fill.
-  const allowed = known.childAllows.filter(
-    (name) => parentAllows.has(name) && !Object.hasOwn(runtimes, name) && !isOfStarter(name),
-  );
   const environment: Record<string, string> = Object.create(null);
   const put = (name: string, value: string | undefined) => {
     if (value !== undefined) environment[name] = value;
   };
-  for (const name of allowed) put(name, own(known.parent, name));
+  for (const name of known.childAllows) {
+    // A formation token and a lifeline's number are among the names that no manifest can fill.
+    if (!parentAllows.has(name) || isOfStarter(name) || Object.hasOwn(runtimes, name)) continue;
+    // A name that an object inherits (`__proto__`) is not a variable.
+    if (Object.hasOwn(parent, name)) put(name, parent[name]);
+  }
   for (const [name, value] of Object.entries(runtimes)) put(name, value);
   return environment;
 }
@@ -78,11 +80,6 @@ export function childEnvironment(known: ChildEnvironment): Record<string, string
 /** Whether a spawner or a formation's launcher may set this variable, for the process that it starts. */
 function isOfStarter(name: string): boolean {
   return name.startsWith("MURMUR_FORMATION_") || name.startsWith("MURMUR_SPAWNER");
-}
-
-/** A name that an object inherits (`__proto__`) is not a variable. */
-export function own(environment: Environment, name: string): string | undefined {
-  return Object.hasOwn(environment, name) ? environment[name] : undefined;
 }
 
 /**
@@ -96,8 +93,7 @@ export function commandEnvironment(
   session: { readonly sessionId: string; readonly runtimeDirectory: string },
 ): Record<string, string> {
   const scrubbed: Record<string, string> = Object.create(null);
-  for (const name of Object.keys(environment)) {
-    const value = own(environment, name);
+  for (const [name, value] of Object.entries(environment)) {
     if (value === undefined || (isOfStarter(name) && name !== "MURMUR_FORMATION_ID")) continue;
     scrubbed[name] = value;
   }
@@ -114,7 +110,7 @@ const DEFAULT_DELEGATION_SECS = 600;
  * `lifecycle.delegation_deadline_secs`. A value that is not a positive whole number is ignored.
  */
 export function delegationTimeoutSecs(environment: Environment, declared?: number): number {
-  const text = own(environment, "MURMUR_DELEGATION_TIMEOUT_SECS")?.trim() ?? "";
+  const text = environment.MURMUR_DELEGATION_TIMEOUT_SECS?.trim() ?? "";
   const secs = /^\d+$/.test(text) ? Number(text) : 0;
   return secs > 0 ? secs : (declared ?? DEFAULT_DELEGATION_SECS);
 }

@@ -3,7 +3,7 @@
 import { ok, type Result } from "../../result.ts";
 import { isReadable, setCloseOnExec } from "../../sys/descriptors.ts";
 import { statusOf } from "../../sys/status.ts";
-import { type Environment, own, refuse, type StartRefusal } from "./environment.ts";
+import { type Environment, refuse, type StartRefusal } from "./environment.ts";
 import { readEndIn } from "./lifeline.ts";
 
 /** A formation: `frm_` and 32 lowercase hex digits. */
@@ -11,7 +11,7 @@ export type FormationId = string & { readonly __brand: "FormationId" };
 
 /** Reads `MURMUR_FORMATION_ID`. Unset or blank means that the session is in no formation. */
 export function readFormationId(environment: Environment): Result<FormationId | undefined, StartRefusal> {
-  const text = own(environment, "MURMUR_FORMATION_ID")?.trim() ?? "";
+  const text = environment.MURMUR_FORMATION_ID?.trim() ?? "";
   if (text === "") return ok(undefined);
   if (/^frm_[0-9a-f]{32}$/.test(text)) return ok(text as FormationId);
   return refuse(
@@ -32,38 +32,35 @@ export function checkFormationEnds(
   environment: Environment,
   formationId: FormationId | undefined,
 ): Result<undefined, StartRefusal> {
-  if (own(environment, "MURMUR_FORMATION_PEERS") !== undefined) {
-    return refused("MURMUR_FORMATION_PEERS is for a member's components and is set here; unset it");
-  }
-  const lifeline = checkLifeline(environment, formationId);
-  return lifeline.ok ? checkChannel(environment) : lifeline;
+  const peers = environment.MURMUR_FORMATION_PEERS;
+  const why =
+    peers === undefined
+      ? (whyNoLifeline(environment, formationId) ?? whyNoChannel(environment))
+      : "MURMUR_FORMATION_PEERS is for a member's components and is set here; unset it";
+  return why === undefined ? ok(undefined) : refuse("E-RUN-046", why);
 }
 
-function checkLifeline(
-  environment: Environment,
-  formationId: FormationId | undefined,
-): Result<undefined, StartRefusal> {
-  const text = own(environment, "MURMUR_FORMATION_LIFELINE")?.trim() ?? "";
-  if (text === "") return ok(undefined);
+function whyNoLifeline(environment: Environment, formationId: FormationId | undefined): string | undefined {
+  const text = environment.MURMUR_FORMATION_LIFELINE?.trim() ?? "";
+  if (text === "") return undefined;
   const start = "unset MURMUR_FORMATION_LIFELINE to start this capsule outside of a formation";
   if (formationId === undefined) {
-    return refused(`MURMUR_FORMATION_LIFELINE is set without MURMUR_FORMATION_ID; ${start}`);
+    return `MURMUR_FORMATION_LIFELINE is set without MURMUR_FORMATION_ID; ${start}`;
   }
   const end = readEndIn(text);
   return end.ok
-    ? keepToOneself("MURMUR_FORMATION_LIFELINE", end.value)
-    : refused(`MURMUR_FORMATION_LIFELINE does not name a lifeline: ${end.fault}; ${start}`);
+    ? whyNotKept("MURMUR_FORMATION_LIFELINE", end.value)
+    : `MURMUR_FORMATION_LIFELINE does not name a lifeline: ${end.fault}; ${start}`;
 }
 
 /** The channel is not read, because that would consume what it holds. */
-function checkChannel(environment: Environment): Result<undefined, StartRefusal> {
-  const text = own(environment, "MURMUR_FORMATION_CHANNEL")?.trim();
-  if (text === undefined) return ok(undefined);
+function whyNoChannel(environment: Environment): string | undefined {
+  const text = environment.MURMUR_FORMATION_CHANNEL?.trim();
+  if (text === undefined) return undefined;
   const why = whyUnreadable(text);
-  if (why === undefined) return keepToOneself("MURMUR_FORMATION_CHANNEL", Number(text));
-  return refused(
-    `MURMUR_FORMATION_CHANNEL does not name a channel: ${why}; unset it to start this capsule outside of a formation`,
-  );
+  return why === undefined
+    ? whyNotKept("MURMUR_FORMATION_CHANNEL", Number(text))
+    : `MURMUR_FORMATION_CHANNEL does not name a channel: ${why}; unset it to start this capsule outside of a formation`;
 }
 
 function whyUnreadable(text: string): string | undefined {
@@ -75,12 +72,7 @@ function whyUnreadable(text: string): string | undefined {
 }
 
 /** A standard stream is left alone: each program start decides which streams the new program gets. */
-function keepToOneself(variable: string, descriptor: number): Result<undefined, StartRefusal> {
-  return descriptor < 3 || setCloseOnExec(descriptor).ok
-    ? ok(undefined)
-    : refused(`${variable}: descriptor ${descriptor} cannot be made close-on-exec; start this capsule anew`);
-}
-
-function refused(message: string): Result<never, StartRefusal> {
-  return refuse("E-RUN-046", message);
+function whyNotKept(variable: string, descriptor: number): string | undefined {
+  if (descriptor < 3 || setCloseOnExec(descriptor).ok) return undefined;
+  return `${variable}: descriptor ${descriptor} cannot be made close-on-exec; start this capsule anew`;
 }

@@ -38,7 +38,7 @@ export function openLifeline(): Posix<ParentLifeline> {
   const pipe = openPipe();
   if (!pipe.ok) return pipe;
   const { readEnd, writeEnd } = pipe.value;
-  /** Each number is closed once only: by the second time it could belong to another descriptor. */
+  // Each number is closed once only: by the second time it could belong to another descriptor.
   let ours = true;
   return ok({
     readEnd,

@@ -23,6 +23,8 @@ interface ReadinessFault {
   readonly kind: "not-json" | "no-session-id" | "bad-door" | "bad-token";
   /** A phrase that follows "its first line ". It quotes nothing of the line, which may hold a token. */
   readonly why: string;
+  /** The id, if the line holds a valid one. */
+  readonly sessionId?: string;
 }
 
 /**
@@ -38,20 +40,20 @@ export function parseReadiness(line: string, approval: Secret): Result<Readiness
   if (typeof sessionId !== "string" || !SESSION_ID.test(sessionId)) {
     return fault({ kind: "no-session-id", why: "holds no session_id" });
   }
+  const token = objectIn(fields.tokens)?.operator;
+  const operatorToken = parseSecret(token);
+  const isShowing = showsToken(sessionId, operatorToken ? [approval, operatorToken] : [approval]);
+  const reported = isShowing ? {} : { sessionId };
   const address = stringIn(fields.url) ?? "";
   const door = address === "" ? undefined : parseDoorUrl(`http://${address}`);
   if (address !== "" && !door) {
-    return fault({
-      kind: "bad-door",
-      why: "names a url that is not <loopback address>:<port>, port 1 to 65535",
-    });
+    const why = "names a url that is not <loopback address>:<port>, port 1 to 65535";
+    return fault({ kind: "bad-door", why, ...reported });
   }
-  const token = objectIn(fields.tokens)?.operator;
-  const operatorToken = parseSecret(token);
   if (token !== undefined && token !== null && !operatorToken) {
-    return fault({ kind: "bad-token", why: "holds a tokens.operator that is no bearer token" });
+    return fault({ kind: "bad-token", why: "holds a tokens.operator that is no bearer token", ...reported });
   }
-  if (showsToken(sessionId, operatorToken ? [approval, operatorToken] : [approval])) {
+  if (isShowing) {
     return fault({ kind: "no-session-id", why: "holds a session_id that shows a token" });
   }
   return ok({

@@ -30,7 +30,7 @@ export function readRequest(body: unknown): RpcRequest {
   };
 }
 
-export interface RpcError {
+interface RpcError {
   readonly code: number;
   readonly message: string;
   readonly data?: readonly object[];
@@ -47,7 +47,7 @@ export function userMessage(messageId: string, text: string): object {
   return { message: { messageId, role: "ROLE_USER", parts: [{ text }] } };
 }
 
-export interface RpcCall {
+interface RpcCall {
   readonly door: DoorUrl;
   readonly id: string;
   readonly method: string;

@@ -7,9 +7,8 @@ import { launch } from "../launch/launch.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { isRegistered, type RegisteredSession, type Session } from "../session/session.ts";
 import { endChild, endUnposted, pastDeadline, type WatchedChild } from "./child.ts";
-import type { StartedIds } from "./delegate-task.ts";
 import { resultText } from "./result-file.ts";
-import { seeChild } from "./step-answer.ts";
+import { canceled, seeChild } from "./step-answer.ts";
 import { traceClose, traceStart } from "./trace.ts";
 import { failureText } from "./untrusted.ts";
 
@@ -26,7 +25,7 @@ export interface CapsuleStep extends Coordinates {
   readonly onStarted?: (delegationId: string) => void;
 }
 
-export type StepKind = "completed" | "timed_out" | "failed" | "refused" | "canceled";
+type StepKind = "completed" | "timed_out" | "failed" | "refused" | "canceled";
 
 /** The result of a step. */
 export interface StepOutcome {
@@ -44,7 +43,7 @@ export interface StepOutcome {
 type StepEnd = Pick<StepOutcome, "kind" | "text">;
 
 /** The ids of the child, as far as they are known. */
-type KnownIds = { -readonly [id in keyof StartedIds]: StartedIds[id] };
+type KnownIds = Partial<Record<"delegationId" | "sessionId", string>>;
 
 /**
  * Runs the step. The child gets no address to report to, and is ended when the step returns. If the task is cancelled,
@@ -102,10 +101,6 @@ function unregistered({ environment }: Session): StepEnd {
   };
 }
 
-function canceled({ name, version }: CapsuleStep): StepEnd {
-  return { kind: "canceled", text: `${name}@${version} was ended: the delegating task was cancelled` };
-}
-
 /** The work's result. If the step is cancelled, we wait only a while; the work then ends its child on its own. */
 async function unlessCanceled(clock: Clock, step: CapsuleStep, work: Promise<StepEnd>): Promise<StepEnd> {
   const { signal } = step;
@@ -138,7 +133,8 @@ async function perform(
   const outcome = await launch(session, { name, version, contextId, signal, onStarted });
   if (outcome.kind === "refused") return { kind: "refused", text: outcome.sentence };
   if (outcome.kind === "failed") {
-    const { cause } = outcome.failure;
+    const { cause, started } = outcome.failure;
+    if (started?.sessionId !== undefined) known.sessionId = started.sessionId;
     return cause === "canceled"
       ? canceled(step)
       : { kind: "failed", text: failureText(name, outcome.failure) };
@@ -156,23 +152,14 @@ async function perform(
 /** Ends the child. If it completed, we do not record that we ended it: only its own record, if any, counts. */
 async function seeAndEnd(watched: WatchedChild, step: CapsuleStep): Promise<StepEnd> {
   const seen = await seeChild(watched, step.task, step.signal);
-  const { kind } = seen;
-  switch (kind) {
-    case "completed":
-      await endChild(watched);
-      return { kind, text: seen.text ?? (await answerIn(watched.child, seen.script)) };
-    case "timed_out":
-      await endUnposted(watched, "replaced", pastDeadline(watched.watchSecs));
-      return { kind, text: seen.text };
-    case "failed":
-      await endUnposted(watched, seen.taskOver ? "kept" : "replaced");
-      return { kind, text: seen.text };
-    case "canceled":
-      await endUnposted(watched, "replaced");
-      return canceled(step);
-    default:
-      return kind satisfies never;
+  if (seen.kind === "completed") {
+    await endChild(watched);
+    return { kind: seen.kind, text: seen.text ?? (await answerIn(watched.child, seen.script)) };
   }
+  const { kind, text } = seen;
+  const why = kind === "timed_out" ? pastDeadline(watched.watchSecs) : undefined;
+  await endUnposted(watched, seen.taskOver ? "kept" : "replaced", why);
+  return { kind, text };
 }
 
 /** The answer of a child that did not answer over A2A. */

@@ -62,7 +62,7 @@ export function recordOf(own: OwnChild): CompletionRecord | undefined {
   return records.ok ? readRecord(records.value.descriptor, own.child, durationOf(own), secrets) : undefined;
 }
 
-/** Records a report in the child's records directory, and posts it if there is a `post`. Returns whether it is there. */
+/** Records a report in the child's records directory, and posts it with `post`. Returns whether there is a record now. */
 export async function record({ session, child }: OwnChild, report: Report, post?: Post): Promise<boolean> {
   const { records } = child;
   if (!records.ok) return false;
@@ -126,7 +126,7 @@ export function reportOf(child: LaunchedChild, end: DelegationEnd, durationMs: n
  * @param own what happens to a record that the child writes while it is being ended. `replaced`: the child is in the
  *   middle of its task, so the launcher's record replaces it (API page, "A child ends with its parent"). `kept`: the
  *   child's task was over, so its record stays
- * @param why why it is ended, if there is more to say than that its parent ended it. The exit status is added
+ * @param why the reason, if there is more to say than that its parent ended it. The exit status is added
  */
 export async function endUnposted(started: OwnChild, own: "replaced" | "kept", why?: string): Promise<void> {
   const { child } = started;

@@ -33,7 +33,7 @@ export interface Report {
 }
 
 /** The result of the post. Neither field is set before the post was tried, or if there is nobody to post to. */
-export interface Delivery {
+interface Delivery {
   readonly delivered: boolean;
   readonly deliveryError?: string | undefined;
 }
@@ -149,7 +149,7 @@ function isDuration(value: unknown): value is number {
 export type Post = (identity: DelegationIdentity, report: Report) => Promise<Delivery>;
 
 /** What to report, and where its record goes. */
-export interface Reporting {
+interface Reporting {
   readonly identity: DelegationIdentity;
   readonly report: Report;
   /** The child's records directory. */

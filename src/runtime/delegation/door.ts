@@ -16,7 +16,7 @@ export const COMPLETION_ORIGIN = "completion";
 const CODES = { COMPLETION_MISADDRESSED: -31001, COMPLETION_NOT_AWAITED: -31002 } as const;
 
 /** What a completion's headers and its request say. Its message is not read. */
-export interface Completion {
+interface Completion {
   /** The session that the completion is addressed to. */
   readonly addressedSession: string;
   readonly method: string | undefined;

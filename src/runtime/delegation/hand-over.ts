@@ -65,7 +65,7 @@ const DELIVERY_BOUND_MS = 30_000;
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
 
-export interface TaskDelivery {
+interface TaskDelivery {
   readonly door: DoorUrl;
   readonly token: Secret | undefined;
   /** The child's capsule. */

@@ -1,9 +1,9 @@
 /** The file in which a capsule leaves its answer: written by the capsule, read by its parent. */
 
-import { fault, ok, type Result } from "../../result.ts";
+import { fault, type Result } from "../../result.ts";
 import { writeAll } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
-import { describeError, type Errno, type Posix } from "../../sys/library.ts";
+import { describeError, type Posix } from "../../sys/library.ts";
 import { CHILD_FILE_BYTES, readChildFile } from "../child-files.ts";
 import { createRedactor, redactBytes } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
@@ -33,16 +33,14 @@ export async function leaveResult(
 }
 
 /** Whether there is a result file. */
-export function hasResult(records: Descriptor): boolean {
-  const result = openRegularFile(records, NAMES);
+export function hasResult(directory: Descriptor): boolean {
+  const result = openRegularFile(directory, NAMES);
   if (result.ok) result.value.close();
   return result.ok;
 }
 
 /** The most of an answer that is shown, in bytes. */
 const MAX_SHOWN_BYTES = 64 * 1024;
-/** The most of a cut answer that is kept in a file, in bytes. */
-export const MAX_KEPT_BYTES = 64 * 1024 ** 2;
 
 export type Answer =
   | { readonly kind: "none" }
@@ -100,61 +98,42 @@ async function readOpened(file: RegularFile, keeping: Keeping): Promise<Answer> 
   const shownBytes = wholeCharacters(head.value, Math.min(total, MAX_SHOWN_BYTES));
   const text = decodeUtf8(redactBytes(head.value, shownBytes, secrets));
   if (total <= MAX_SHOWN_BYTES) return { kind: "whole", text };
-  return {
-    kind: "cut",
-    text,
-    shownBytes,
-    totalBytes: total,
-    kept: await keep(file, head.value, keeping),
-  };
+  const kept = await keep(file, head.value, keeping);
+  return { kind: "cut", text, shownBytes, totalBytes: total, kept };
 }
 
-async function keep(file: RegularFile, head: Uint8Array, keeping: Keeping): Promise<KeptAnswer> {
-  const directory = ensureDirectoryAt(keeping.runtime, "delegations");
-  if (!directory.ok) return notKept(directory.fault);
+async function keep(
+  file: RegularFile,
+  head: Uint8Array,
+  { runtime, delegationId, secrets }: Keeping,
+): Promise<KeptAnswer> {
+  const directory = ensureDirectoryAt(runtime, "delegations");
+  if (!directory.ok) return { kind: "not-kept", reason: describeError(directory.fault) };
+  let bytes = head.length;
+  const isCut = () => bytes < file.size;
+  /** If the file is cut, its last line says so. */
+  const copy = async (to: Descriptor): Promise<Posix<void>> => {
+    const note = Buffer.from(`\n[cut: this answer has ${file.size} bytes]\n`);
+    const limit = file.size <= CHILD_FILE_BYTES ? file.size : CHILD_FILE_BYTES - note.length;
+    const redactor = createRedactor(secrets);
+    const begun = writeAll(to, redactor.push(head));
+    if (!begun.ok) return begun;
+    for await (const chunk of chunksOf(file, limit - bytes)) {
+      if (!chunk.ok) return chunk;
+      const written = writeAll(to, redactor.push(chunk.value));
+      if (!written.ok) return written;
+      bytes += chunk.value.length;
+    }
+    const ended = writeAll(to, redactor.end());
+    return ended.ok && isCut() ? writeAll(to, note) : ended;
+  };
   try {
-    let bytes = 0;
-    const written = await replaceFile(directory.value, `${keeping.delegationId}.txt`, async (to) => {
-      const copied = await copyRest(file, head, to, keeping.secrets);
-      if (!copied.ok) return copied;
-      bytes = copied.value;
-      return ok(undefined);
-    });
-    if (!written.ok) return notKept(written.fault);
-    return bytes < file.size ? { kind: "beginning", bytes } : { kind: "whole" };
+    const written = await replaceFile(directory.value, `${delegationId}.txt`, copy);
+    if (!written.ok) return { kind: "not-kept", reason: describeError(written.fault) };
+    return isCut() ? { kind: "beginning", bytes } : { kind: "whole" };
   } finally {
     close(directory.value);
   }
-}
-
-function notKept(errno: Errno): KeptAnswer {
-  return { kind: "not-kept", reason: describeError(errno) };
-}
-
-/** Copies the rest; if the file is cut, adds a last line that says so. Returns how many bytes read were kept. */
-async function copyRest(
-  file: RegularFile,
-  head: Uint8Array,
-  to: Descriptor,
-  secrets: readonly Secret[],
-): Promise<Posix<number>> {
-  const note = Buffer.from(`\n[cut: this answer has ${file.size} bytes]\n`);
-  const limit = file.size <= MAX_KEPT_BYTES ? file.size : MAX_KEPT_BYTES - note.length;
-  const redactor = createRedactor(secrets);
-  const put = (bytes: Uint8Array) => writeAll(to, redactor.push(bytes));
-  const begun = put(head);
-  if (!begun.ok) return begun;
-  let kept = head.length;
-  for await (const chunk of chunksOf(file, limit - kept)) {
-    if (!chunk.ok) return chunk;
-    const written = put(chunk.value);
-    if (!written.ok) return written;
-    kept += chunk.value.length;
-  }
-  const ended = writeAll(to, redactor.end());
-  if (!ended.ok) return ended;
-  const noted = kept < file.size ? writeAll(to, note) : ok(undefined);
-  return noted.ok ? ok(kept) : noted;
 }
 
 /** The whole result file, with the secrets taken out; empty if no file can be read. */

@@ -1,12 +1,10 @@
 /** The child's side: a TypeScript capsule takes one task over A2A, answers it, and reports how it ended. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import { type Clock, unlessAborted } from "../clock.ts";
-import type { SpawnerHandle } from "../contract/environment.ts";
+import { unlessAborted } from "../clock.ts";
 import { type EndedBy, endWithSpawner } from "../session/follow.ts";
 import { announceReady, closeSession, type Session } from "../session/session.ts";
 import type { DoorUrl } from "../wire.ts";
-import { callDoor, userMessage } from "./a2a.ts";
 import {
   type ChildDoorOptions,
   closeTask,
@@ -15,9 +13,8 @@ import {
   type RunEnd,
   type TaskEnd,
 } from "./child-door.ts";
-import { notice, type Post, type Report, reportCompletion } from "./completion.ts";
-import { ADDRESSEE_HEADER, COMPLETION_ORIGIN, DELEGATION_HEADER, ORIGIN_HEADER } from "./door.ts";
-import { hasResult, leaveResult, RESULT_PATH } from "./result-file.ts";
+import { reportOwnEnd } from "./own-end.ts";
+import { leaveResult } from "./result-file.ts";
 import { createTrace, type SessionExitStatus, traceSessionEnd, traceSessionStart } from "./trace.ts";
 
 /** The task of a delegated capsule. */
@@ -104,11 +101,9 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
 
 /** Reports and retires, only once: when the task ends or when the session ends, whichever comes first. */
 function finisherOf(session: Session): (end: TaskEnd, exitStatus: SessionExitStatus) => Promise<number> {
-  const begun = session.clock.elapsed();
   let finishing: Promise<number> | undefined;
   const finish = async ({ status, detail }: TaskEnd, exitStatus: SessionExitStatus) => {
-    const durationMs = Math.round(session.clock.elapsed() - begun);
-    await reportOwnEnd(session, { status, detail, durationMs });
+    await reportOwnEnd(session, { status, detail, resultIn: session.directories.records });
     traceSessionEnd(session, exitStatus);
     await closeSession(session, status === "ok" ? "complete" : "failed");
     return 0;
@@ -143,65 +138,4 @@ async function runTask(
     const detail = error instanceof Error ? error.message : String(error);
     return { status: "error", detail, ...(signal.aborted && { canceled: true }) };
   }
-}
-
-/** Records and posts the end. A capsule without a parent has nowhere to report to, and writes no record. */
-async function reportOwnEnd(
-  session: Session,
-  end: Pick<Report, "status" | "detail" | "durationMs">,
-): Promise<void> {
-  const { spawner, run, directories } = session;
-  if (!spawner) return;
-  const { path, descriptor } = directories.records;
-  await reportCompletion({
-    identity: {
-      name: run.name,
-      version: run.version,
-      delegationId: spawner.delegationId,
-      sessionId: session.id,
-      workdir: directories.workdir,
-    },
-    report: {
-      ...end,
-      reportedBy: "child",
-      ...(hasResult(descriptor) && { resultPath: `${path}/${RESULT_PATH}` }),
-    },
-    records: descriptor,
-    post: postToDoor(spawner, session.clock),
-    diagnose: session.diagnose,
-  });
-}
-
-/** A child's post: one `SendMessage` to its parent's door, without retries. The answer's shape is not checked. */
-export function postToDoor(handle: SpawnerHandle, clock: Clock): Post | undefined {
-  const { url, delegationId, sessionId } = handle;
-  if (!url) return undefined;
-  return async (identity, report) => {
-    const result = report.resultPath === undefined ? "" : `\nresult_path: ${report.resultPath}`;
-    const reply = await callDoor(
-      {
-        door: url,
-        id: delegationId,
-        method: "SendMessage",
-        params: userMessage(`msg_completion_${delegationId}`, `${notice(identity, report)}${result}`),
-        headers: {
-          [ORIGIN_HEADER]: COMPLETION_ORIGIN,
-          [DELEGATION_HEADER]: delegationId,
-          [ADDRESSEE_HEADER]: sessionId,
-        },
-      },
-      clock,
-    );
-    switch (reply.kind) {
-      case "error":
-        return { delivered: false, deliveryError: reply.message };
-      case "failed":
-        return { delivered: false, deliveryError: reply.said ?? reply.reason };
-      case "result":
-      case "unreadable":
-        return { delivered: true };
-      default:
-        return reply satisfies never;
-    }
-  };
 }

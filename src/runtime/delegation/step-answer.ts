@@ -1,5 +1,6 @@
 /** Gets the result of a plan's `capsule` step: an agent's from its task over A2A, a script's from its exit. */
 
+import type { Coordinates } from "../../registry/artifact-name.ts";
 import { CHILD_FILE_BYTES } from "../child-files.ts";
 import type { Clock } from "../clock.ts";
 import { describeExit } from "../launch/held-process.ts";
@@ -17,7 +18,7 @@ const POLL_MS = 500;
 const MAX_TASK_BYTES = CHILD_FILE_BYTES + 1024 ** 2;
 
 /** What is known about the child, while it runs or after it ended by itself. */
-export type Seen =
+type Seen =
   | {
       readonly kind: "completed";
       /** Absent if the answer is in the result file. */
@@ -25,47 +26,54 @@ export type Seen =
       /** A script leaves its file in its work folder, an agent in its records directory. */
       readonly script?: true;
     }
-  | { readonly kind: "timed_out"; readonly text: string }
-  /** `taskOver`: its task ended without completing. */
-  | { readonly kind: "failed"; readonly text: string; readonly taskOver?: true }
-  | { readonly kind: "canceled" };
+  | {
+      readonly kind: "timed_out" | "failed" | "canceled";
+      /** Why there is no answer. */
+      readonly text: string;
+      /** Its task ended without completing. */
+      readonly taskOver?: true;
+    };
 
-function nameOf({ name, version }: LaunchedChild): string {
+function nameOf({ name, version }: Coordinates): string {
   return `${name}@${version}`;
+}
+
+export function canceled(asked: Coordinates) {
+  return { kind: "canceled", text: `${nameOf(asked)} was ended: the delegating task was cancelled` } as const;
 }
 
 /**
  * Returns when the task or the child ends, at the deadline, or at once when the step is cancelled.
  *
- * @param canceled aborts when the step is cancelled
+ * @param giveUp aborts when the step is cancelled
  */
-export function seeChild(watched: WatchedChild, task: string, canceled: AbortSignal): Promise<Seen> {
+export function seeChild(watched: WatchedChild, task: string, giveUp: AbortSignal): Promise<Seen> {
   const { door, exited } = watched.child;
   const gone = new AbortController();
   void exited.then(() => gone.abort());
   return door
-    ? seeAgent(watched, { door, task, canceled, gone: gone.signal })
-    : seeScript(watched, canceled, gone.signal);
+    ? seeAgent(watched, { door, task, giveUp, gone: gone.signal })
+    : seeScript(watched, giveUp, gone.signal);
 }
 
 interface AgentTask {
   readonly door: DoorUrl;
   readonly task: string;
-  readonly canceled: AbortSignal;
+  readonly giveUp: AbortSignal;
   readonly gone: AbortSignal;
 }
 
-async function seeAgent(watched: WatchedChild, { canceled, gone, ...asked }: AgentTask): Promise<Seen> {
+async function seeAgent(watched: WatchedChild, { giveUp, gone, ...asked }: AgentTask): Promise<Seen> {
   const { child, watchSecs } = watched;
   const { clock } = watched.session;
   const what = nameOf(child);
   const deadline = new AbortController();
   const stop = clock.after(watchLeftMs(watched), () => deadline.abort());
-  const signal = AbortSignal.any([canceled, deadline.signal, gone]);
+  const signal = AbortSignal.any([giveUp, deadline.signal, gone]);
   try {
     const seen = await followTask(child, { ...asked, signal }, clock);
     if (typeof seen === "object") return seen;
-    if (canceled.aborted) return { kind: "canceled" };
+    if (giveUp.aborted) return canceled(child);
     if (gone.aborted)
       return { kind: "failed", text: `${what} ended before it answered, ${await whyItEnded(child)}` };
     const last = seen === undefined ? "" : `; when it was last asked: ${seen}`;
@@ -138,11 +146,11 @@ function readTask(result: unknown, what: string, secrets: readonly Secret[]): Se
  * A script serves no A2A, and its first line says that its run has finished. Its record or its exit status tells how
  * the run went. A child that has neither after a while is not a script, and a step cannot hand it a task.
  */
-async function seeScript(watched: WatchedChild, canceled: AbortSignal, gone: AbortSignal): Promise<Seen> {
+async function seeScript(watched: WatchedChild, giveUp: AbortSignal, gone: AbortSignal): Promise<Seen> {
   const { session, child } = watched;
   const what = nameOf(child);
-  await pauseFor(EXIT_AFTER_COMPLETION_MS, AbortSignal.any([canceled, gone]), session.clock);
-  if (canceled.aborted) return { kind: "canceled" };
+  await pauseFor(EXIT_AFTER_COMPLETION_MS, AbortSignal.any([giveUp, gone]), session.clock);
+  if (giveUp.aborted) return canceled(child);
   const completed: Seen = { kind: "completed", script: true };
   const record = recordOf(watched);
   if (record?.status === "ok") return completed;

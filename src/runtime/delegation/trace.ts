@@ -13,7 +13,7 @@ import type { DelegateTask } from "./delegate-task.ts";
 import { cutText } from "./untrusted.ts";
 
 /** `refused` and `failed` come from the call itself, the others from its task or a plan's step at the close. */
-export type DelegationOutcome =
+type DelegationOutcome =
   | ("refused" | "failed")
   | (Report["status"] | "unknown")
   | ("completed" | "timed_out" | "canceled");

@@ -76,9 +76,12 @@ function readAs(text: string, lettersIn: (character: string) => string): Reading
 const ACCENTS = /\p{M}/gu;
 const BETWEEN = /^[\p{Pd}\u{2212}\u{2043}_/\\\u{2044}\u{2215}\u{29f8}\u{2571}]$/u;
 
-/** The marker's letters, each with small Greek, Cyrillic and Armenian letters and small capitals that look like it. */
+/**
+ * The marker's letters, each with small Greek, Cyrillic and Armenian letters and small capitals that look like it, as NFKD
+ * writes them: the lunate sigma, which looks like a `c`, becomes one of the other sigmas.
+ */
 const ALIKE = {
-  c: "сϲᴄ",
+  c: "сςσᴄ",
   d: "ԁᴅ",
   e: "еҽᴇ",
   n: "пոνɴ",

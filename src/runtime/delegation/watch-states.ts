@@ -18,7 +18,7 @@ export type WatchState =
   | { readonly kind: "explaining"; readonly reason?: string }
   | { readonly kind: "over"; readonly end: DelegationEnd };
 
-export type EndingCause =
+type EndingCause =
   /** It had reported but did not exit. `record`: its record at that time. */
   | { readonly by: "report"; readonly record: CompletionRecord }
   | { readonly by: "task" | "deadline" | "backstop"; readonly reason: string };

@@ -84,9 +84,8 @@ interface RawLine {
 
 /** A child's standard error: echoed line by line, with its last lines remembered, and no token in either. */
 export function createStderrEcho(secrets: readonly Secret[], write: (bytes: Uint8Array) => Promise<void>) {
+  const lines = createLineCutter();
   let known = secrets;
-  let pending = "";
-  let dropping = false;
   let heldBack: RawLine[] | undefined = [];
   let heldBackBytes = 0;
   let leftOut = 0;
@@ -95,11 +94,11 @@ export function createStderrEcho(secrets: readonly Secret[], write: (bytes: Uint
   const echo = (lines: readonly string[]) =>
     lines.length === 0 ? Promise.resolve() : write(Buffer.from(`${lines.join("\n")}\n`));
 
-  const take = (lines: readonly RawLine[]): Promise<void> => {
-    remembered.push(...lines);
+  const take = (cut: readonly RawLine[]): Promise<void> => {
+    remembered.push(...cut);
     remembered.splice(0, remembered.length - REMEMBERED_LINES);
-    if (!heldBack) return echo(lines.map((line) => show(line, known)));
-    for (const line of lines) {
+    if (!heldBack) return echo(cut.map((line) => show(line, known)));
+    for (const line of cut) {
       heldBackBytes += line.text.length + 1;
       if (heldBackBytes <= MAX_HELD_BACK) heldBack.push(line);
       else leftOut++;
@@ -109,7 +108,31 @@ export function createStderrEcho(secrets: readonly Secret[], write: (bytes: Uint
 
   return {
     /** The next bytes of the pipe. */
-    write(chunk: Uint8Array): Promise<void> {
+    write: (chunk: Uint8Array) => take(lines.cut(chunk)),
+    /** The pipe has ended. A last line without a line feed counts too. */
+    end: () => take(lines.end()),
+    /**
+     * Releases what was held back, and from now on echoes lines as they come. Until then the child's own token is
+     * unknown, and the child may write it to its standard error before its readiness line.
+     */
+    release(more: readonly Secret[]): Promise<void> {
+      known = [...known, ...more];
+      const shown = heldBack?.map((line) => show(line, known)) ?? [];
+      if (leftOut > 0) shown.push(`[${leftOut} more lines before the child was ready are left out]`);
+      heldBack = undefined;
+      return echo(shown);
+    },
+    /** The last lines, at most 20, redacted and escaped. */
+    lastLines: () => remembered.map((line) => show(line, known)),
+  };
+}
+
+/** Cuts the bytes of a pipe into lines. Of a line that is too long, the rest is dropped. */
+function createLineCutter() {
+  let pending = "";
+  let dropping = false;
+  return {
+    cut(chunk: Uint8Array): RawLine[] {
       const parts = (pending + Buffer.from(chunk).toString("latin1")).split("\n");
       pending = parts.pop() ?? "";
       const lines: RawLine[] = [];
@@ -122,27 +145,14 @@ export function createStderrEcho(secrets: readonly Secret[], write: (bytes: Uint
         dropping = true;
         pending = "";
       }
-      return take(lines);
+      return lines;
     },
-    /** The pipe has ended. A last line without a line feed counts too. */
-    end(): Promise<void> {
+    /** The last line, if it has no line feed. */
+    end(): RawLine[] {
       const last = pending;
       pending = "";
-      return last === "" || dropping ? Promise.resolve() : take([limit(last)]);
+      return last === "" || dropping ? [] : [limit(last)];
     },
-    /**
-     * Releases what was held back, and from now on echoes lines as they come. Until then the child's own token is
-     * unknown, and the child may write it to its standard error before its readiness line.
-     */
-    release(more: readonly Secret[]): Promise<void> {
-      known = [...known, ...more];
-      const lines = heldBack?.map((line) => show(line, known)) ?? [];
-      if (leftOut > 0) lines.push(`[${leftOut} more lines before the child was ready are left out]`);
-      heldBack = undefined;
-      return echo(lines);
-    },
-    /** The last lines, at most 20, redacted and escaped. */
-    lastLines: () => remembered.map((line) => show(line, known)),
   };
 }
 

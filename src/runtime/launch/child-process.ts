@@ -114,8 +114,8 @@ function serveProcess(pid: number, plan: StartPlan, [output = -1, errors = -1]: 
   const held = holdProcess(pid, plan.clock, plan.diagnose);
   const stdout = createStdoutRelay(unbroken(plan.output.stdout));
   const stderr = createStderrEcho([plan.approval], unbroken(plan.output.stderr));
-  void serve(output, stdout, held, plan.clock);
-  const errorsEnded = serve(errors, stderr, held, plan.clock);
+  void serve(output, stdout, held.gone, plan.clock);
+  const errorsEnded = serve(errors, stderr, held.gone, plan.clock);
   return {
     ...held,
     firstLine: stdout.firstLine,
@@ -142,7 +142,7 @@ function serveProcess(pid: number, plan: StartPlan, [output = -1, errors = -1]: 
 async function serve(
   pipe: Descriptor,
   into: { write(chunk: Uint8Array): Promise<void>; end(): Promise<void> },
-  { gone }: HeldProcess,
+  gone: Promise<void>,
   clock: Clock,
 ): Promise<void> {
   let ended = false;

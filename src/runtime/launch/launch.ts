@@ -21,13 +21,12 @@ import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
 import { newId } from "../wire.ts";
 import { CHILD_LIFELINE, startProcess } from "./child-process.ts";
 import { endAll } from "./held-process.ts";
-import { awaitReadiness, launchedChild, type Started } from "./launched-child.ts";
+import { awaitReadiness, launchedChild, type Started, type Unready } from "./launched-child.ts";
 import {
   canceled,
   type FailedLaunch,
   failed,
   type LaunchedChild,
-  type LaunchFailure,
   type LaunchOutcome,
   type LaunchRequest,
 } from "./outcome.ts";
@@ -86,18 +85,14 @@ async function askAndStart(session: RegisteredSession, asked: LaunchRequest): Pr
   const answer = await client.spawn({ name: asked.name, version: asked.version }, credential, asked.signal);
   if (asked.signal?.aborted) return canceled(asked);
   if (answer.kind !== "granted") return { kind: "refused", sentence: refusalSentence(answer, client.url) };
-  const manifest = await judgedManifest(session, asked, answer.value);
+  const approval = answer.value;
+  const manifest = await judgedManifest(session, asked, approval);
   if (!manifest.ok) return manifest.fault;
   const lifeline = openLifeline();
   if (!lifeline.ok) return failed("lifeline", asked, `no pipe for its lifeline: ${lifeline.fault}`);
   try {
-    return await launchInFolder({
-      session,
-      asked,
-      approval: answer.value,
-      manifest: manifest.value,
-      lifeline: lifeline.value,
-    });
+    const launch = { session, asked, approval, manifest: manifest.value, lifeline: lifeline.value };
+    return await launchInFolder(launch);
   } finally {
     lifeline.value.close();
   }
@@ -110,20 +105,12 @@ async function judgedManifest(
   approval: SpawnApproval,
 ): Promise<Result<RuntimeManifest, FailedLaunch>> {
   const packed = await session.store.resolve(asked);
-  if (!packed.ok) {
-    return fault(failed("artifact", asked, `this capsule's own store does not hold it: ${packed.fault}`));
-  }
-  if (packed.value.sha256 !== approval.sha256) {
-    const both = `in the store ${packed.value.sha256}, judged ${approval.sha256}`;
-    return fault(
-      failed(
-        "artifact",
-        asked,
-        `the artifact in this capsule's own store is not the one mur-roost judged (${both})`,
-      ),
-    );
-  }
-  return ok(packed.value.manifest);
+  const no = (why: string) => fault(failed("artifact", asked, why));
+  if (!packed.ok) return no(`this capsule's own store does not hold it: ${packed.fault}`);
+  const { sha256, manifest } = packed.value;
+  if (sha256 === approval.sha256) return ok(manifest);
+  const both = `in the store ${sha256}, judged ${approval.sha256}`;
+  return no(`the artifact in this capsule's own store is not the one mur-roost judged (${both})`);
 }
 
 async function launchInFolder(launch: Launch): Promise<LaunchOutcome> {
@@ -205,29 +192,21 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
   }
   lifeline.handedOver(process.value.gone);
   asked.onStarted?.(delegationId);
-  return ok({
-    session,
-    asked,
-    approval: approval.approval,
-    folder,
-    process: process.value,
-    delegationId,
-    copy,
-  });
+  return ok({ ...launch, approval: approval.approval, folder, process: process.value, delegationId, copy });
 }
 
 /** A process that does not become ready is ended. */
 async function ready(started: Started): Promise<LaunchOutcome> {
   const { session, folder, process, delegationId } = started;
   let child: LaunchedChild | undefined;
-  let why: LaunchFailure;
+  let unready: Unready;
   try {
     const readiness = await awaitReadiness(started);
     if (readiness.ok) {
       child = launchedChild(started, readiness.value);
       return { kind: "launched", child };
     }
-    why = readiness.fault.failure;
+    unready = readiness.fault;
   } finally {
     if (!child) {
       folder.close();
@@ -235,7 +214,9 @@ async function ready(started: Started): Promise<LaunchOutcome> {
       await endAll([process], session.clock, session.hurry.signal);
     }
   }
+  const { sessionId, ...why } = unready;
   // A child that was given up needs no explanation, so the end of its pipe is not awaited.
   const lastLines = why.cause === "canceled" ? [] : await process.lastStderrLines();
-  return { kind: "failed", failure: { ...why, lastLines, started: { delegationId, workdir: folder.path } } };
+  const ids = { delegationId, ...(sessionId !== undefined && { sessionId }) };
+  return { kind: "failed", failure: { ...why, lastLines, started: { ...ids, workdir: folder.path } } };
 }

@@ -19,9 +19,9 @@ import type { ChildProcess } from "./child-process.ts";
 import { describeExit } from "./held-process.ts";
 import {
   canceled,
-  type FailedLaunch,
   failed,
   type LaunchedChild,
+  type LaunchFailure,
   type LaunchFailureCause,
   type LaunchRequest,
 } from "./outcome.ts";
@@ -42,20 +42,20 @@ export interface Started {
   readonly copy: WorkdirSnapshot | undefined;
 }
 
+/** Why a process that was started does not become ready. `sessionId`: its own, if it reported one. */
+export type Unready = Pick<LaunchFailure, "cause" | "message"> & { readonly sessionId?: string | undefined };
+
 /** Returns what the child's first line says, or why there is no valid line. */
-export async function awaitReadiness({
-  session,
-  asked,
-  approval,
-  process,
-}: Started): Promise<Result<Readiness, FailedLaunch>> {
-  const no = (cause: LaunchFailureCause, why: string) => fault(failed(cause, asked, why));
+export async function awaitReadiness(started: Started): Promise<Result<Readiness, Unready>> {
+  const { session, asked, approval, process } = started;
+  const no = (cause: LaunchFailureCause, why: string, sessionId?: string) =>
+    fault({ ...failed(cause, asked, why).failure, sessionId });
   const { clock } = session;
   const first = await within(clock, LAUNCH_BOUND_MS, unlessAborted(asked.signal, process.firstLine));
   if (first === "late") {
     return no("silent", `it wrote no first line within ${LAUNCH_BOUND_MS / 1000} s of its start`);
   }
-  if (first.value === "aborted") return fault(canceled(asked));
+  if (first.value === "aborted") return fault(canceled(asked).failure);
   if (first.value.kind === "too-long") {
     return no("not-json", "its first line is not a JSON object: it does not end");
   }
@@ -65,9 +65,13 @@ export async function awaitReadiness({
     return no("ended", `${how} without a first line`);
   }
   const readiness = parseReadiness(first.value.text, approval);
-  if (!readiness.ok) return no(readiness.fault.kind, `its first line ${readiness.fault.why}`);
-  const claimed = session.childSessions.claim(readiness.value.sessionId);
-  return claimed.ok ? readiness : no("taken-session-id", `its first line ${claimed.fault}`);
+  const { sessionId } = readiness.ok ? readiness.value : readiness.fault;
+  const claimed = sessionId === undefined ? undefined : session.childSessions.claim(sessionId);
+  if (!readiness.ok) {
+    const { kind, why } = readiness.fault;
+    return no(kind, `its first line ${why}`, claimed?.ok ? sessionId : undefined);
+  }
+  return claimed?.ok === false ? no("taken-session-id", `its first line ${claimed.fault}`) : readiness;
 }
 
 /** The child whose first line says `readiness`. Its streams are shared. Its records are held from when they exist. */

@@ -63,23 +63,21 @@ export interface LaunchFailure {
   readonly message: string;
   /** The last lines of the child's standard error, at most 20, redacted and escaped. */
   readonly lastLines?: readonly string[];
-  /** Present if a process had been started: its delegation, and the work folder, which is kept. */
-  readonly started?: { readonly delegationId: string; readonly workdir: string };
+  /** Present if a process had been started: its delegation, its session if it reported one, and the work folder, which is kept. */
+  readonly started?: {
+    readonly delegationId: string;
+    readonly sessionId?: string;
+    readonly workdir: string;
+  };
 }
 
 export type FailedLaunch = Extract<LaunchOutcome, { kind: "failed" }>;
 
 /** @param why follows a mention of the child */
-export function failed(
-  cause: LaunchFailureCause,
-  { name, version }: LaunchRequest,
-  why: string,
-): FailedLaunch {
+export function failed(cause: LaunchFailureCause, asked: LaunchRequest, why: string): FailedLaunch {
   // An error message of a store or of the system may quote anything.
-  return {
-    kind: "failed",
-    failure: { cause, message: printable(`could not launch ${name}@${version}: ${why}`) },
-  };
+  const message = printable(`could not launch ${asked.name}@${asked.version}: ${why}`);
+  return { kind: "failed", failure: { cause, message } };
 }
 
 export function canceled(asked: LaunchRequest): FailedLaunch {

@@ -36,7 +36,7 @@ export interface Process {
   readonly exit: (status: number) => void;
 }
 
-export const thisProcess: Process = {
+const thisProcess: Process = {
   onTerminate(handler, which) {
     const listen = which === "first" ? "once" : "on";
     process[listen]("SIGTERM", handler);

@@ -21,6 +21,7 @@ import { checkFormationEnds, type FormationId, readFormationId } from "../contra
 import { type HeldLifeline, holdLifeline, TEARDOWN_MS } from "../contract/lifeline.ts";
 import { type ChildSessions, createChildSessions, formatReadiness } from "../contract/readiness.ts";
 import { type DelegateTask, delegateTaskOf } from "../delegation/delegate-task.ts";
+import { reportOwnEnd } from "../delegation/own-end.ts";
 import { createSessionDirectories, openHome, type SessionDirectories } from "../directories.ts";
 import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../manifest.ts";
 import { createDiagnostics, type Diagnose, type Output, processOutput } from "../output.ts";
@@ -59,14 +60,16 @@ export interface Session extends AsyncDisposable {
   readonly spawner: SpawnerHandle | undefined;
   readonly lifeline: HeldLifeline | undefined;
   /**
-   * Aborts when this process gets SIGTERM and holds a lifeline. Its spawner sends SIGKILL 5 s later, and ending its own
-   * children takes 3 s (`endAll`).
+   * Aborts when a signal retires the session, and when this process gets SIGTERM and holds a lifeline: its spawner
+   * sends SIGKILL 5 s later, and ending its own children takes 3 s (`endAll`).
    */
   readonly hurry: AbortController;
   readonly formationId: FormationId | undefined;
   readonly environment: Environment;
   readonly output: Output;
   readonly clock: Clock;
+  /** When it was opened, on its clock (`elapsed`). */
+  readonly openedAt: number;
   /** Writes one line for the operator of this session. */
   readonly diagnose: Diagnose;
   /** Closes it as `failed`, unless `closeSession` was called: `await using session = opened.value`. */
@@ -108,7 +111,10 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
   }
   if (!opened.ok) return opened;
   const session = opened.value;
-  await early.retireBy(session.directories, session.clock, () => closeSession(session, "failed"));
+  await early.retireBy(session.directories, session.clock, () => {
+    session.hurry.abort();
+    return closeSession(session, "failed");
+  });
   return opened;
 }
 
@@ -141,11 +147,8 @@ async function open(options: SessionOptions, received: AbortSignal): Promise<Res
   const registered = await registerWhereNeeded(id, run, manifest, { ...options, environment, clock, signal });
   if (!registered.ok) return registered;
   const registration = registered.value;
-  const directories = createSessionDirectories({
-    home: environment.HOME,
-    workdir: run.workdir,
-    sessionId: id,
-  });
+  const { workdir } = run;
+  const directories = createSessionDirectories({ home: environment.HOME, workdir, sessionId: id });
   if (!directories.ok) {
     await registration?.client.deregister("failed", registration.credential);
     return fault({ message: directories.fault });
@@ -164,6 +167,7 @@ async function open(options: SessionOptions, received: AbortSignal): Promise<Res
     environment,
     output,
     clock,
+    openedAt: clock.elapsed(),
     diagnose: createDiagnostics(output, directories.value.records, started.value.lifeline),
     [Symbol.asyncDispose]: () => closeSession(session, "failed"),
   };
@@ -192,9 +196,10 @@ function readStart(environment: Environment): Result<Start, StartRefusal> {
  * parent waits for. A capsule that serves no A2A passes no door, and calls this when its run has finished.
  */
 export async function announceReady(session: Session, door?: DoorUrl, operatorToken?: Secret): Promise<void> {
-  const { run, directories } = session;
+  const { id: sessionId, run, directories } = session;
+  if (door) serving.add(directories);
   const line = formatReadiness({
-    sessionId: session.id,
+    sessionId,
     name: run.name,
     version: run.version,
     workdir: directories.workdir.path,
@@ -207,33 +212,39 @@ export async function announceReady(session: Session, door?: DoorUrl, operatorTo
 }
 
 const closings = new WeakMap<SessionDirectories, Promise<void>>();
+/** The sessions that announced a door: agents. */
+const serving = new WeakSet<SessionDirectories>();
 
 /**
- * Retires the session: deregisters it and removes its runtime directory. Its records stay. If the daemon does not
- * answer, the operator gets one line of warning, and the rest goes on. A second call only waits for the first, whose
- * outcome counts.
+ * Retires the session: reports its end to its parent if there is one, deregisters it and removes its runtime directory.
+ * Its records stay. If one of them does not answer, the operator gets one line of warning, and the rest goes on. A
+ * second call only waits for the first, whose outcome counts.
  *
- * @param signal when it aborts, we do not wait for the daemon's answer
+ * @param signal when it aborts, we wait for no answer
  */
 export function closeSession(session: Session, outcome: Outcome, signal?: AbortSignal): Promise<void> {
   // Callers may pass a copy of the session, so we recognise it by its directories.
-  const { directories } = session;
-  const closing = closings.get(directories) ?? close(session, outcome, signal);
-  closings.set(directories, closing);
+  const closing = closings.get(session.directories) ?? close(session, outcome, signal);
+  closings.set(session.directories, closing);
   return closing;
 }
 
 async function close(session: Session, outcome: Outcome, signal: AbortSignal | undefined): Promise<void> {
-  const { registration } = session;
+  const { registration, directories, hurry } = session;
+  const resultIn = serving.has(directories) ? directories.records : directories.workdir;
+  // A session that is being ended keeps no slot for the sake of its report.
+  const cut = signal ? AbortSignal.any([hurry.signal, signal]) : hurry.signal;
+  await reportOwnEnd(session, { status: outcome === "complete" ? "ok" : "error", resultIn }, cut);
   if (registration) {
-    const answer = await registration.client.deregister(outcome, registration.credential, signal);
+    const { client, credential } = registration;
+    const answer = await client.deregister(outcome, credential, signal);
     if (answer.kind !== "granted") {
-      const sentence = refusalSentence(answer, registration.client.url);
+      const sentence = refusalSentence(answer, client.url);
       session.diagnose(`warning: session ${session.id} could not deregister: ${sentence}`);
     }
   }
-  const removed = await session.directories.removeRuntime();
+  const removed = await directories.removeRuntime();
   if (!removed.ok) session.diagnose(`warning: ${removed.fault}`);
-  session.directories.close();
-  takeOverSignals(session.directories);
+  directories.close();
+  takeOverSignals(directories);
 }

@@ -65,18 +65,16 @@ export function ensureDirectoryAt(directory: Descriptor, name: string): Posix<De
   return openDirectoryAt(directory, encodeName(name));
 }
 
-/** What to do if the entry already exists: `open` it, or `refuse` it. */
-type Existing = "open" | "refuse";
-
 /**
  * The directory `parent`/`name`. It is made if it is missing, and only its owner has access in either case.
+ * If it exists, it is opened or refused.
  *
  * The fault is one sentence that names the entry: it is a link or a file, or the system's error.
  */
 export function ownDirectory(
   parent: HeldDirectory,
   name: string,
-  existing: Existing,
+  existing: "open" | "refuse",
 ): Result<HeldDirectory, string> {
   const path = `${parent.path === "/" ? "" : parent.path}/${name}`;
   const bytes = encodeName(name);
@@ -108,15 +106,14 @@ function closeToOthers(directory: Descriptor): Posix<undefined> {
   return closed ? ok(undefined) : setMode(directory, OWNER_ONLY);
 }
 
-/** `ownDirectory` for each of `names` in turn. Returns the last one. `existing` applies to the last one only. */
+/** `ownDirectory` for each of `names` in turn. Returns the last one, which must not exist yet. */
 export function ownDirectories(
   parent: HeldDirectory,
   names: readonly string[],
-  existing: Existing,
 ): Result<HeldDirectory, string> {
   let at = parent;
   for (const [index, name] of names.entries()) {
-    const next = ownDirectory(at, name, index === names.length - 1 ? existing : "open");
+    const next = ownDirectory(at, name, index === names.length - 1 ? "refuse" : "open");
     if (at !== parent) at.close();
     if (!next.ok) return next;
     at = next.value;

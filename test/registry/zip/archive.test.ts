@@ -42,6 +42,7 @@ describe("the manifest of an archive", () => {
   test("is the only entry that is checked in full", () => {
     expect(() => read([{ ...MANIFEST, method: 12 }])).toThrow("its murmur.yaml uses compression method 12");
     expect(read([{ ...OTHER, method: 12, crc: 1, attributes: 0x10 }, MANIFEST])).toBe(TEXT);
+    expect(read([{ ...OTHER, flags: 1 }, MANIFEST])).toBe(TEXT);
   });
 });
 

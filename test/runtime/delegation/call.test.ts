@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { CLEAN, FINISHED, playedTask, turns } from "./played.ts";
+import { FINISHED, playedTask, turns } from "./played.ts";
+import { CLEAN } from "./played-child.ts";
 
 describe("a call", () => {
   test("that starts a child returns exactly this object, and the trace has its two lines", async () => {

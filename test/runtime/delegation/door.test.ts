@@ -109,7 +109,7 @@ describe("a completion", () => {
       "no task in this session is waiting for delegation dlg_never",
       { delegationId: "dlg_never" },
     ],
-  ])("for %s is not awaited", async (id, message, metadata) => {
+  ])("for %p is not awaited", async (id, message, metadata) => {
     expect((await post(completion(id))).body).toEqual({
       jsonrpc: "2.0",
       id: "r1",

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
-import { CLEAN, playedTask, settled, turns, WATCH_SECS } from "./played.ts";
+import { playedTask, settled, turns, WATCH_SECS } from "./played.ts";
+import { CLEAN } from "./played-child.ts";
 
 describe("a child that never accepts its task", () => {
   /** Delivers nothing until it is given up, as a door that does not listen. */

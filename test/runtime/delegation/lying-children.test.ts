@@ -4,6 +4,7 @@ import { beforeAll, beforeEach, describe, expect, test } from "bun:test";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "../../kit/until.ts";
+import { coordinates } from "../parent.ts";
 import { processesOf } from "../world.ts";
 import { blocksOf, continued, recordOf, recordsOf, type Started, started } from "./driving.ts";
 import { sharedHost } from "./shared-host.ts";
@@ -199,5 +200,39 @@ describe("a child that names a records directory that is not its own", () => {
     expect(block).toMatchObject({ delegationId: working.delegation_id, status: "ok" });
     expect(block?.body).toEndWith("\nresult:\nat last");
     expect(recordOf(host().world.home, working)).toMatchObject({ status: "ok", delivered: true });
+  });
+});
+
+describe("a child whose line names no usable", () => {
+  test.each<[string, object]>([
+    ["door", { url: "localhost:80" }],
+    ["token", { tokens: { operator: "two words" } }],
+  ])("%s has failed, under the session that it reported", async (what, line) => {
+    const task = lyingTask({ line: { session_id: `ses_of_no_${what}`, ...line } });
+    const result = await task.call({ capsule: "worker", version: "0.1.0", task: "say:mine" });
+    const { session_id, delegation_id } = JSON.parse(result.text);
+    expect(result.kind).toBe("failed");
+    expect(session_id).toBe(`ses_of_no_${what}`);
+    expect(host().trace()).toMatchObject([
+      { event: "delegation", delegation_id, child_session_id: session_id, outcome: "failed" },
+    ]);
+    // The id is that child's from now on.
+    const next = lyingTask({ line: { session_id: `ses_of_no_${what}` } });
+    const second = await next.call({ capsule: "worker", version: "0.1.0", task: "say:mine" });
+    expect(JSON.parse(second.text)).toMatchObject({ status: "failed", session_id: "" });
+  });
+
+  test("door has failed in a step too, under the session that it reported", async () => {
+    const task = lyingTask({ line: { session_id: "ses_of_a_step", url: "localhost:80" } });
+    const { kind } = await task.step({ ...coordinates("local/worker"), task: "say:mine" });
+    expect(kind).toBe("failed");
+    expect(host().trace()).toMatchObject([{ child_session_id: "ses_of_a_step", outcome: "failed" }]);
+  });
+
+  test("door and has its parent's session id has failed under none", async () => {
+    const task = lyingTask({ line: { session_id: host().session.id, url: "localhost:80" } });
+    const result = await task.call({ capsule: "worker", version: "0.1.0", task: "say:mine" });
+    expect(JSON.parse(result.text)).toMatchObject({ status: "failed", session_id: "" });
+    expect(host().trace()).toMatchObject([{ child_session_id: null, outcome: "failed" }]);
   });
 });

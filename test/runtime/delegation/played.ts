@@ -1,34 +1,26 @@
 /** A task on a clock that is moved by hand, and children whose processes are played; their folders are real. */
 
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import {
   type CompletionDoor,
   createCompletionDoor,
   createTaskDelegations,
   type DelegatingSession,
-  type LaunchedChild,
   type LaunchRequest,
-  parseDoorUrl,
   type TaskDelegations,
   type TaskDelegationsOptions,
 } from "../../../src/runtime/index.ts";
-import type { ExitStatus } from "../../../src/runtime/launch/held-process.ts";
 import { holdDirectory } from "../../../src/runtime/tree/held.ts";
 import { type ManualClock, manualClock } from "../../kit/manual-clock.ts";
 import { coordinates } from "../parent.ts";
 import { hold, scratch } from "./kit.ts";
+import { PLAYED_DOOR, type Play, type PlayedChild, playedChild } from "./played-child.ts";
 
 /** The child watch of a played session, in seconds. */
 export const WATCH_SECS = 20;
 /** Its attempt ended, and there is a turn left to read outcomes in. */
 export const FINISHED = { kind: "finished", turnsLeft: 1 } as const;
-export const CLEAN: ExitStatus = { kind: "exited", status: 0 };
-export const KILLED: ExitStatus = { kind: "signaled", signal: "SIGKILL", number: 9 };
-
-const parsed = parseDoorUrl("http://127.0.0.1:9");
-if (!parsed) throw new Error("no door");
-const doorUrl = parsed;
 
 export interface PlayedTask {
   readonly root: string;
@@ -82,7 +74,7 @@ export function playedTask(
   const task = createTaskDelegations({
     session,
     door,
-    doorUrl,
+    doorUrl: PLAYED_DOOR,
     taskId: "tsk_1",
     contextId: "ctx_1",
     launch: async (_, request) => {
@@ -135,107 +127,6 @@ export function playedTask(
       rmSync(root, { recursive: true });
     },
   };
-}
-
-/** How a child differs from one that goes at SIGTERM. */
-export interface Play {
-  /** What a signal comes to; SIGKILL too, where it is given. */
-  readonly onSignal?: (signal: "SIGTERM" | "SIGKILL", child: PlayedChild) => void;
-  readonly launched?: Partial<LaunchedChild>;
-}
-
-export interface PlayedChild {
-  readonly id: string;
-  readonly launched: LaunchedChild;
-  /** Its records directory. */
-  readonly path: string;
-  /** The signals that reached it. */
-  readonly signals: string[];
-  born(at: number): void;
-  /** Its process ends. */
-  leave(status: ExitStatus): void;
-  gone(): boolean;
-  released(): boolean;
-  /** Writes its record, `more` in the place of what a valid one says. */
-  writes(more?: Readonly<Record<string, unknown>>): void;
-  answers(text: string): void;
-  record(): Record<string, unknown>;
-}
-
-function playedChild(root: string, index: number, { onSignal, launched: more = {} }: Play): PlayedChild {
-  const id = `dlg_${index}`;
-  const sessionId = `ses_${index}`;
-  const path = join(root, id);
-  mkdirSync(path);
-  const exit = Promise.withResolvers<ExitStatus>();
-  const workdir = holdDirectory(path, hold(path));
-  const records = holdDirectory(path, hold(path));
-  let gone = false;
-  let released = false;
-  let readyAt = 0;
-  const signals: string[] = [];
-  const child: PlayedChild = {
-    id,
-    path,
-    signals,
-    launched: {
-      ...coordinates("local/worker"),
-      delegationId: id,
-      sessionId,
-      door: doorUrl,
-      operatorToken: undefined,
-      secrets: [],
-      workdir,
-      records: { ok: true, value: records },
-      copy: undefined,
-      pid: 0,
-      get readyAt() {
-        return readyAt;
-      },
-      exited: exit.promise,
-      lastStderrLines: async () => ["a last line"],
-      signal(signal) {
-        if (gone) return;
-        signals.push(signal);
-        if (onSignal) onSignal(signal, child);
-        else child.leave(signal === "SIGKILL" ? KILLED : CLEAN);
-      },
-      release() {
-        released = true;
-        workdir.close();
-        records.close();
-      },
-      [Symbol.dispose]: () => child.launched.release(),
-      ...more,
-    },
-    born(at) {
-      readyAt = at;
-    },
-    leave(status) {
-      gone = true;
-      exit.resolve(status);
-    },
-    gone: () => gone,
-    released: () => released,
-    writes: (fields = {}) =>
-      writeFileSync(
-        join(path, "completion.json"),
-        JSON.stringify({
-          delegation_id: id,
-          session_id: sessionId,
-          status: "ok",
-          duration_ms: 1,
-          delivered: true,
-          ...fields,
-        }),
-      ),
-    answers(text) {
-      mkdirSync(join(path, "out"), { recursive: true });
-      writeFileSync(join(path, "out", "result.txt"), text);
-    },
-    record: () => JSON.parse(readFileSync(join(path, "completion.json"), "utf8")),
-  };
-  return child;
 }
 
 /** Lets everything run that does not wait for a timer. */

@@ -4,7 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Post, type Report, reportCompletion } from "../../../src/runtime/delegation/completion.ts";
-import { postToDoor } from "../../../src/runtime/delegation/serve-task.ts";
+import { postToDoor } from "../../../src/runtime/delegation/own-end.ts";
 import { parseDoorUrl } from "../../../src/runtime/index.ts";
 import { close } from "../../../src/sys/descriptors.ts";
 import { manualClock } from "../../kit/manual-clock.ts";

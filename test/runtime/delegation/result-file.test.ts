@@ -9,7 +9,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { MAX_KEPT_BYTES, readAnswer } from "../../../src/runtime/delegation/result-file.ts";
+import { CHILD_FILE_BYTES as MAX_KEPT_BYTES } from "../../../src/runtime/child-files.ts";
+import { readAnswer } from "../../../src/runtime/delegation/result-file.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 import { close } from "../../../src/sys/descriptors.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";

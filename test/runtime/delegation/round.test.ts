@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
-import { CLEAN, FINISHED, KILLED, type PlayedChild, playedTask, turns } from "./played.ts";
+import { FINISHED, playedTask, turns } from "./played.ts";
+import { CLEAN, KILLED, type PlayedChild } from "./played-child.ts";
 
 /** What a child can do by itself. */
 const DEEDS = {

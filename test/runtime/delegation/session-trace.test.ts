@@ -49,7 +49,10 @@ async function worker(task: string | undefined, { mode = "exit" } = {}) {
 
 const START = { event: "session_start", capsule: "worker", version: "0.1.0", tools_declared: [] };
 
-test.each(["done", "fail"])("a session whose task has ended (%s) ends ok", async (task) => {
+test.each([
+  ["well", "done"],
+  ["in error", "fail"],
+])("a session whose task has ended %s ends ok", async (_, task) => {
   const { child, events } = await worker(task);
   const lines = await events();
   expect(lines).toMatchObject([START, { event: "session_end", exit_status: "ok" }]);

@@ -2,7 +2,8 @@
 
 import { describe, expect, test } from "bun:test";
 import type { AlongsideWait, LaunchOutcome, LaunchRequest } from "../../../src/runtime/index.ts";
-import { CLEAN, FINISHED, isSettled, KILLED, type PlayedTask, playedTask, turns } from "./played.ts";
+import { FINISHED, isSettled, type PlayedTask, playedTask, turns } from "./played.ts";
+import { CLEAN, KILLED } from "./played-child.ts";
 
 const never = new Promise<never>(() => {});
 const silent = () => {};

@@ -1,4 +1,4 @@
-/** A child that never registers and says what its test wrote, its own tokens among it: `CHILD_MODE` is the plan. */
+/** A child that never registers. It says what its test tells it to, its own tokens too: `CHILD_MODE` is that as JSON. */
 
 import { mkdirSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,7 +1,7 @@
 /**
- * A capsule for tests of three levels, the lowest of which is deaf. One that nobody delegated delegates `middle` to a
- * worker; that delegates `deaf` to another, and cancels its delegations when its own task is cancelled; that one never
- * comes back to its event loop.
+ * One program for three levels of capsules. The top one, which nobody delegated, delegates the task `middle`. The middle
+ * one delegates the task `deaf`, and cancels it when its own task is cancelled. The lowest one is deaf: it never returns
+ * to its event loop.
  */
 
 import { writeSync } from "node:fs";

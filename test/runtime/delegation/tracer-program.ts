@@ -1,6 +1,6 @@
 /**
- * Takes hold of a process as a debugger does, and then looks away: at its next signal the process stops, and when it is
- * killed its parent cannot reap it before this program has ended, as it does with its input. Linux only.
+ * Attaches to a process as a debugger does, and then does nothing. The process stops at its next signal. Once it is killed,
+ * its parent cannot reap it until this program ends, which it does when its input ends. Linux only.
  */
 
 import { dlopen } from "bun:ffi";

@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import { postToDoor } from "../../../src/runtime/delegation/serve-task.ts";
+import { postToDoor } from "../../../src/runtime/delegation/own-end.ts";
 import type { Session, TaskEnd } from "../../../src/runtime/index.ts";
 import { type Output, processOutput } from "../../../src/runtime/output.ts";
 import { allowTracing } from "./tracer.ts";

@@ -7,6 +7,7 @@ import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { patientClock } from "../../kit/patient-clock.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates, sharedParent } from "../parent.ts";
+import { ENGINE_WITHOUT_THREADS } from "../without-threads.ts";
 import { processesOf, runArguments } from "../world.ts";
 
 const snapshot =
@@ -98,6 +99,7 @@ test.skipIf(process.platform !== "linux")("a copy that gets no thread says so", 
     await noMoreFilesThan(before);
     console.log(JSON.stringify(copied));`;
   const parent = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
+    env: { ...process.env, ...ENGINE_WITHOUT_THREADS },
     stdio: ["ignore", "pipe", "inherit"],
   });
   expect(JSON.parse(await new Response(parent.stdout).text())).toEqual({

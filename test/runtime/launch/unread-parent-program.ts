@@ -1,6 +1,6 @@
 /**
- * A parent with the standard streams that it was started with, whose child writes more than they take. It leaves a mark
- * in its work folder every now and then, as long as its event loop turns.
+ * A parent whose child writes more than the parent's own standard streams take. As long as its event loop runs, the parent
+ * counts in the file `marks` of its work folder.
  */
 
 import { writeFileSync } from "node:fs";

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import { closeSession, openSession } from "../../../src/runtime/index.ts";
 import { shared } from "../../kit/shared.ts";
 import { until } from "../../kit/until.ts";
-import { coordinates, sharedParent } from "../parent.ts";
-import { childBinary } from "../world.ts";
+import { runOf, sharedParent } from "../parent.ts";
+import { childBinary, runArguments } from "../world.ts";
 
 const { world, parent } = sharedParent();
 let binary: string;
@@ -52,16 +52,7 @@ const gate = shared(async (undo) => {
 
 /** A capsule that an operator starts. */
 function start(mode: string, roostUrl = world().roostUrl) {
-  const args = [
-    "run",
-    "--capsule",
-    "local/parent",
-    "--capsule-version",
-    "0.1.0",
-    "--workdir",
-    world().workdir,
-  ];
-  return Bun.spawn([binary, ...args], {
+  return Bun.spawn([binary, ...runArguments(world().workdir)], {
     env: { ...parent().environment, MURMUR_ROOST_URL: roostUrl, CHILD_MODE: mode },
     cwd: world().workdir,
     stdio: ["ignore", "pipe", "inherit"],
@@ -121,13 +112,7 @@ describe("a signal before the program says what it does", () => {
   test("is not handled any more once the session is closed, and not if it did not open", async () => {
     const before = SIGNALS.map((signal) => process.listenerCount(signal));
     const options = (name: string) => ({
-      run: {
-        ...coordinates(name),
-        workdir: world().workdir,
-        grantOnStdin: false,
-        readinessTokens: false,
-        parentWorkdir: undefined,
-      },
+      run: runOf(name, world().workdir),
       environment: parent().environment,
     });
     expect(await openSession(options("local/nowhere"))).toMatchObject({ ok: false });
@@ -142,13 +127,7 @@ test("a start that is given up while the daemon's answer is on its way retires t
   gate().close();
   const giveUp = new AbortController();
   const opening = openSession({
-    run: {
-      ...coordinates("local/parent"),
-      workdir: world().workdir,
-      grantOnStdin: false,
-      readinessTokens: false,
-      parentWorkdir: undefined,
-    },
+    run: runOf("local/parent", world().workdir),
     environment: { ...parent().environment, MURMUR_ROOST_URL: gate().url },
     signal: giveUp.signal,
   });

@@ -1,17 +1,12 @@
-import { afterEach, beforeEach, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import {
   chmodSync,
   closeSync,
-  copyFileSync,
-  existsSync,
   linkSync,
-  lstatSync,
   mkdirSync,
   openSync,
-  readdirSync,
   readFileSync,
   readlinkSync,
-  rmSync,
   statSync,
   symlinkSync,
   truncateSync,
@@ -19,50 +14,15 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import type { SnapshotRequest } from "../../../src/runtime/snapshot/snapshot.ts";
-import { snapshotWorkdir } from "../../../src/runtime/snapshot/snapshot.ts";
 import { setModified } from "../../../src/sys/content.ts";
 import { close } from "../../../src/sys/descriptors.ts";
 import { createFileAt } from "../../../src/sys/entries.ts";
-import { hold, modeOf, noMoreFilesThan, openFiles, type TestFolder, testFolder } from "../../kit/folders.ts";
-import { until } from "../../kit/until.ts";
+import { hold, modeOf, noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { Copying } from "./copying.ts";
 import { readTree } from "./tree.ts";
 
-let folder: TestFolder;
-let source: string;
-let copy: string;
-
-beforeEach(() => {
-  folder = testFolder();
-  source = folder.at("source");
-  copy = folder.at("copy");
-  mkdirSync(source);
-  mkdirSync(copy, { mode: 0o700 });
-});
-afterEach(() => folder.remove());
-
-async function snapshot(options: Partial<SnapshotRequest> = {}) {
-  const held = { source: hold(source), destination: hold(copy) };
-  const outcome = await snapshotWorkdir({ ...held, ceilingBytes: 2 ** 40, runtimeOwned: [], ...options });
-  held.source.close();
-  held.destination.close();
-  return outcome;
-}
-
-async function copied(options: Partial<SnapshotRequest> = {}) {
-  const outcome = await snapshot(options);
-  if (!outcome.ok) throw new Error(outcome.fault.message);
-  return outcome.value;
-}
-
-async function faultOf(options: Partial<SnapshotRequest> = {}) {
-  const outcome = await snapshot(options);
-  if (outcome.ok) throw new Error("this was to fail");
-  expect(readdirSync(copy)).toEqual([]);
-  return outcome.fault;
-}
-
-const at = (...names: string[]) => [source, ...names].join("/");
+const copying = new Copying();
+const { at } = copying;
 
 /** A file under any bytes, with any time. */
 function writeBytes(directory: string, name: Uint8Array, nanoseconds = 0): void {
@@ -75,7 +35,8 @@ function writeBytes(directory: string, name: Uint8Array, nanoseconds = 0): void 
 }
 
 test("every kind of entry is copied and counted: contents, modes, exact times, and links", async () => {
-  const outside = folder.at("outside");
+  const { source, copy } = copying;
+  const outside = copying.folder.at("outside");
   mkdirSync(at("sub", "empty"), { recursive: true });
   mkdirSync(at("read-only"));
   writeFileSync(at("empty-file"), "");
@@ -111,7 +72,7 @@ test("every kind of entry is copied and counted: contents, modes, exact times, a
 
   const original = readTree(source);
   const expected = new Map(original);
-  const made = await copied();
+  const made = await copying.copied();
   expect(readTree(source)).toEqual(original);
   socket.stop(true);
 
@@ -147,10 +108,10 @@ test("the runtime's own directories are left out, recognized by identity and not
   mkdirSync(at("sub", "records"));
   mkdirSync(at("sub", "runtime"));
   mkdirSync(at("sub", "children", "worker-0"), { recursive: true });
-  copy = at("sub", "children", "worker-0");
+  copying.copy = at("sub", "children", "worker-0");
   const owned = [hold(at("sub", "records")), hold(at("sub", "runtime"))];
   Bun.spawnSync(["mv", at("sub", "records"), at("sub", "renamed")]);
-  const made = await copied({ runtimeOwned: owned });
+  const made = await copying.copied({ runtimeOwned: owned });
   for (const directory of owned) directory.close();
   expect(made.skipped).toEqual([
     { path: "out", reason: "runtime-owned" },
@@ -159,17 +120,19 @@ test("the runtime's own directories are left out, recognized by identity and not
     { path: "sub/renamed", reason: "runtime-owned" },
     { path: "sub/runtime", reason: "runtime-owned" },
   ]);
-  expect([...readTree(copy).keys()].sort()).toEqual(["sub", "sub/children", "sub/out"]);
+  expect([...readTree(copying.copy).keys()].sort()).toEqual(["sub", "sub/children", "sub/out"]);
 });
 
 test("links that use the user's name for the folder are re-pointed too", async () => {
-  symlinkSync(source, folder.at("alias"));
-  symlinkSync(folder.at("alias", "file"), at("link"));
-  expect((await copied({ sourceAlias: folder.at("alias") })).repointed_symlinks).toBe(1);
+  const { source, copy } = copying;
+  symlinkSync(source, copying.folder.at("alias"));
+  symlinkSync(copying.folder.at("alias", "file"), at("link"));
+  expect((await copying.copied({ sourceAlias: copying.folder.at("alias") })).repointed_symlinks).toBe(1);
   expect(readlinkSync(`${copy}/link`)).toBe(`${copy}/file`);
 });
 
 test("a sparse file stays sparse", async () => {
+  const { copy } = copying;
   const file = openSync(at("sparse"), "w");
   writeSync(file, "start", 0);
   writeSync(file, "middle", 30_000_000);
@@ -177,7 +140,7 @@ test("a sparse file stays sparse", async () => {
   truncateSync(at("sparse"), 50_000_000);
   writeFileSync(at("hole"), "");
   truncateSync(at("hole"), 40_000_000);
-  expect((await copied()).bytes).toBe(90_000_000);
+  expect((await copying.copied()).bytes).toBe(90_000_000);
   expect(statSync(`${copy}/hole`).size).toBe(40_000_000);
   const status = statSync(`${copy}/sparse`);
   expect(status.size).toBe(50_000_000);
@@ -190,100 +153,25 @@ test("a sparse file stays sparse", async () => {
 });
 
 test("a tree too deep for any path is copied, counted and removed", async () => {
-  const script = `import os\nos.chdir(${JSON.stringify(source)})\nfor i in range(300):\n os.mkdir("d"*200)\n os.chdir("d"*200)\n open("f","w").write("x")\nos.mkfifo("fifo")\nos.chmod(".", 0o555)`;
+  const script = `import os\nos.chdir(${JSON.stringify(copying.source)})\nfor i in range(300):\n os.mkdir("d"*200)\n os.chdir("d"*200)\n open("f","w").write("x")\nos.mkfifo("fifo")\nos.chmod(".", 0o555)`;
   if (Bun.spawnSync(["python3", "-c", script]).exitCode !== 0) {
     // Without that program, step by step.
     let deep = "";
     for (let level = 0; level < 15; level++) {
       deep += `/${"d".repeat(200)}`;
-      mkdirSync(source + deep);
-      writeFileSync(`${source}${deep}/f`, "x");
+      mkdirSync(copying.source + deep);
+      writeFileSync(`${copying.source}${deep}/f`, "x");
     }
   }
   const before = openFiles();
-  const made = await copied();
+  const made = await copying.copied();
   expect(made.files).toBe(made.dirs);
   expect(made.bytes).toBe(made.dirs);
   if (made.dirs === 300) expect(made.skipped_count).toBe(1);
   expect(JSON.stringify(made).length).toBeLessThanOrEqual(32 * 1024);
   await noMoreFilesThan(before);
-  source = copy;
-  copy = folder.at("second");
-  mkdirSync(copy);
-  expect((await copied()).files).toBe(made.files);
-});
-
-test("a copy of exactly the ceiling succeeds; one byte more stops it, and nothing is left", async () => {
-  mkdirSync(at("sub"), { mode: 0o555 });
-  writeFileSync(at("a"), "12345");
-  writeFileSync(at("b"), "12345");
-  const fault = await faultOf({ ceilingBytes: 9 });
-  expect(fault.kind).toBe("ceiling");
-  expect(fault.message).toContain("9 bytes");
-  expect(fault.message).toContain("capabilities.resources.workdir_max_bytes");
-  expect(fault.message).toContain(source);
-  expect((await copied({ ceilingBytes: 10 })).bytes).toBe(10);
-});
-
-test("a destination that cannot take an entry fails the copy and says which", async () => {
-  mkdirSync(at("sub"));
-  writeFileSync(at("sub", "file"), "mine");
-  mkdirSync(`${copy}/sub`);
-  const fault = await faultOf();
-  expect(fault.kind).toBe("failed");
-  expect(fault.message).toContain("sub could not be made: ");
-  expect(readFileSync(at("sub", "file"), "utf8")).toBe("mine");
-});
-
-test("a copy that is aborted ends, also in the middle of a file, and leaves nothing behind", async () => {
-  writeFileSync(at("large"), Buffer.alloc(64 * 1024 * 1024, 1));
-  for (let file = 0; file < 3; file++) copyFileSync(at("large"), at(`large-${file}`));
-  const before = openFiles();
-  // Tried again if a busy machine finished the whole copy before this thread heard of its start.
-  await until("a copy is given up on the way", async () => {
-    const giveUp = new AbortController();
-    const outcome = await snapshot({ signal: giveUp.signal, onProgress: () => giveUp.abort() });
-    if (outcome.ok) {
-      rmSync(copy, { recursive: true });
-      mkdirSync(copy, { mode: 0o700 });
-      return false;
-    }
-    expect(outcome.fault.kind).toBe("aborted");
-    expect(readdirSync(copy)).toEqual([]);
-    return true;
-  });
-  expect((await faultOf({ signal: AbortSignal.abort() })).kind).toBe("aborted");
-  await noMoreFilesThan(before);
-});
-
-test("progress is reported, grows, and ends at the total", async () => {
-  for (let file = 0; file < 20; file++) writeFileSync(at(`file-${file}`), Buffer.alloc(1000 * file));
-  const told: number[] = [];
-  let last: unknown;
-  const made = await copied({
-    onProgress: (progress) => {
-      told.push(progress.bytes);
-      last = progress;
-    },
-  });
-  expect(last).toEqual({ files: 20, dirs: 0, symlinks: 0, bytes: made.bytes });
-  expect([...told].sort((a, b) => a - b)).toEqual(told);
-});
-
-test("many copies, one after the other and at once, leave no descriptor and no thread open", async () => {
-  writeFileSync(at("file"), "x");
-  const copyTo = async (name: string) => {
-    mkdirSync(folder.at(name));
-    const destination = hold(folder.at(name));
-    const made = await snapshot({ destination });
-    destination.close();
-    expect(made.ok).toBe(true);
-  };
-  await copyTo("first");
-  const before = openFiles();
-  for (let round = 0; round < 20; round++) await copyTo(`one-${round}`);
-  await Promise.all(Array.from({ length: 8 }, (_, round) => copyTo(`many-${round}`)));
-  await noMoreFilesThan(before);
-  expect(existsSync(folder.at("many-7", "file"))).toBe(true);
-  expect(lstatSync(source).isDirectory()).toBe(true);
+  copying.source = copying.copy;
+  copying.copy = copying.folder.at("second");
+  mkdirSync(copying.copy);
+  expect((await copying.copied()).files).toBe(made.files);
 });

@@ -1,4 +1,4 @@
-/** What a session asks about itself: `POST /register`, `POST /deregister` and `GET /status/{session_id}`. */
+/** `POST /register`: a session announces itself, and takes the credential it will delegate with. */
 
 import { hashed, loggedCapsule, tokenId } from "../log/fields.ts";
 import type { Envelope } from "../referee/envelope.ts";
@@ -9,9 +9,9 @@ import { fault, ok } from "../result.ts";
 import type { RunningSession, SessionId } from "../sessions/sessions.ts";
 import type { Approval } from "../tokens/authority.ts";
 import type { Fields } from "./body.ts";
-import { type Caller, type Context, callingSession, type Decision, liveCapsules, slots } from "./context.ts";
+import { type Caller, type Context, type Decision, slots } from "./context.ts";
 import type { Refusal } from "./refusals.ts";
-import type { DeregisterAnswer, RegisterAnswer, StatusAnswer } from "./schemas.ts";
+import type { RegisterAnswer } from "./schemas.ts";
 
 interface Registration {
   readonly id: SessionId;
@@ -149,38 +149,4 @@ function refused(
   if (verified) context.log.refused(fields);
   else context.log.refusedUnverified(fields);
   return fault(refusal);
-}
-
-/**
- * Retires the session that the credential names; the credential authorises nothing afterwards. It does so even if the
- * caller has closed its connection, because a session often exits right after this report.
- */
-export function deregister(
-  context: Context,
-  { outcome }: Pick<Fields, "outcome">,
-  { token }: Caller,
-): Decision<DeregisterAnswer> {
-  const session = callingSession(context, token);
-  const named = { credential: token === undefined ? undefined : tokenId(token) };
-  if (!session) {
-    context.log.refusedUnverified({ event: "deregister", refused: "identity", ...named, ...slots(context) });
-    return fault({ kind: "identity" });
-  }
-  const { id, depth } = session;
-  context.sessions.finish(id, outcome);
-  context.census.sessionEnded(id);
-  context.log.granted({ event: "deregister", session: id, outcome, ...named, depth, ...slots(context) });
-  return ok({});
-}
-
-/** A registered session's figures at the moment of the read. */
-export function status(context: Context, id: string): Decision<StatusAnswer> {
-  const figures = context.sessions.figures(id);
-  if (!figures) return fault({ kind: "session-not-found" });
-  return ok({
-    status: figures.status,
-    depth_remaining: figures.depthRemaining,
-    live_children: figures.liveChildren,
-    live_capsules: liveCapsules(context),
-  });
 }
