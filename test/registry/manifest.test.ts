@@ -1,7 +1,7 @@
 import { describe, expect, spyOn, test } from "bun:test";
+import { LARGE_MANIFESTS } from "../../scripts/yaml-fuzz/large.ts";
 import { decodeManifest, readManifest, readManifestInSlices } from "../../src/registry/manifest.ts";
 import { readYamlTreeInSteps } from "../../src/registry/yaml/read-tree.ts";
-import { LARGE_MANIFESTS } from "../../scripts/yaml-fuzz/large.ts";
 
 const HEAD = "name: a\nversion: 0.1.0\n";
 const read = (source: string) => {
