@@ -10,6 +10,7 @@ import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { API } from "typescript/unstable/async";
 import { type Change, changesOf } from "./mutants/changes.ts";
+import { loadedBy } from "./mutants/loads.ts";
 import { filesOf, type RunLimits, type TestRun, WorkingCopy } from "./mutants/working-copy.ts";
 
 const ROOT = process.cwd();
@@ -85,6 +86,8 @@ async function tryAll(
   const mutants = (await mutantsOf(folder)).filter((_, index) => index % every === 0);
   const costOf = (test: string) => unchanged.get(test)?.cpuSeconds ?? 0;
   const tests = [...testsOf(folder)].sort((one, other) => costOf(one) - costOf(other));
+  const files = new Set(mutants.map(({ file }) => file));
+  const asked = new Map([...files].map((file) => [file, nearestFirst(tests, file)] as const));
   const queue = [...mutants];
   const survivors: Mutant[] = [];
   let endless = 0;
@@ -93,7 +96,7 @@ async function tryAll(
       const { file, source, start, end, text } = mutant;
       copy.write(file, source.slice(0, start) + text + source.slice(end));
       let run: TestRun | undefined;
-      for (const some of nearestFirst(tests, file)) {
+      for (const some of asked.get(file) ?? []) {
         run = await copy.test(some, limitsAfter(some.map((test) => unchanged.get(test) ?? FIRST_RUN)));
         if (!run.passed) break;
       }
@@ -122,14 +125,15 @@ function testsOf(folder: string): readonly string[] {
   return filesOf(ROOT, `test/${topOf(folder)}/`).filter((name) => name.endsWith(".test.ts"));
 }
 
-/** The tests in the order in which they are asked: the file's own, which is the likeliest to notice, its neighbours, the rest. */
+/** The tests that load the file, as they are asked: its own, which is the likeliest to notice, its neighbours, the rest. */
 function nearestFirst(tests: readonly string[], file: string): readonly (readonly string[])[] {
   const own = file.replace(/^src/, "test").replace(/\.ts$/, ".test.ts");
   const isNear = (test: string) => dirname(test) === dirname(own);
+  const able = tests.filter((test) => loadedBy(test).has(file));
   return [
-    tests.filter((test) => test === own),
-    tests.filter((test) => test !== own && isNear(test)),
-    tests.filter((test) => !isNear(test)),
+    able.filter((test) => test === own),
+    able.filter((test) => test !== own && isNear(test)),
+    able.filter((test) => !isNear(test)),
   ].filter((some) => some.length > 0);
 }
 

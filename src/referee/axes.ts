@@ -5,7 +5,7 @@
  * caller is told the first exceeded axis; the log may name them all.
  */
 
-import { CONTAINMENT_CLASSES } from "../registry/manifest.ts";
+import { CONTAINMENT_CLASSES } from "../registry/containment.ts";
 import { inSlices } from "../slices.ts";
 import type { Declared, Envelope } from "./envelope.ts";
 import { scopeCovers } from "./filesystem-scope.ts";

@@ -1,6 +1,7 @@
 /** What a capsule holds: its manifest in the form that the axes compare. */
 
-import type { Containment, Manifest } from "../registry/manifest.ts";
+import type { Containment } from "../registry/containment.ts";
+import type { Manifest } from "../registry/manifest.ts";
 import { InstallPatterns } from "./install-pattern.ts";
 import { NetworkRules } from "./network-rule.ts";
 

@@ -6,11 +6,8 @@
 
 import { atOnce, inSlices } from "../slices.ts";
 import { Block, ENTRIES_A_STEP } from "./block.ts";
+import { CONTAINMENT_CLASSES, type Containment } from "./containment.ts";
 import { readYamlTreeInSteps } from "./yaml/read-tree.ts";
-
-/** Containment classes, weakest first. */
-export const CONTAINMENT_CLASSES = ["advisory", "scoped", "sealed"] as const;
-export type Containment = (typeof CONTAINMENT_CLASSES)[number];
 
 /** The declarations of one manifest, as written; lists are in the manifest's order. */
 export interface Manifest {

@@ -6,7 +6,8 @@ import { Judge } from "../../src/formation/judge.ts";
 import type { Edit } from "../../src/formation/schema.ts";
 import { AXES } from "../../src/referee/axes.ts";
 import type { Envelope } from "../../src/referee/envelope.ts";
-import { CONTAINMENT_CLASSES, type Containment, type Manifest } from "../../src/registry/manifest.ts";
+import { CONTAINMENT_CLASSES, type Containment } from "../../src/registry/containment.ts";
+import type { Manifest } from "../../src/registry/manifest.ts";
 import { held, registryOf, spawns } from "./kit.ts";
 
 const list = (...entries: string[]) => fc.subarray(entries);

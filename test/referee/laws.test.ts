@@ -4,7 +4,8 @@ import { excesses } from "../../src/referee/axes.ts";
 import { lowerManifest } from "../../src/referee/envelope.ts";
 import { parseScope } from "../../src/referee/filesystem-scope.ts";
 import { parseNetworkRule } from "../../src/referee/network-rule.ts";
-import { CONTAINMENT_CLASSES, type Manifest } from "../../src/registry/manifest.ts";
+import { CONTAINMENT_CLASSES } from "../../src/registry/containment.ts";
+import type { Manifest } from "../../src/registry/manifest.ts";
 import { atOnce } from "../../src/slices.ts";
 
 const within = (parent: Manifest, child: Manifest) =>

@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(path, { recursive: true }));
 
-const create = () =>
+const create = (options: { capacity?: number } = {}) =>
   new Registry({
     path,
     readManifest: async (source): Promise<ManifestReading> => {
@@ -35,6 +35,7 @@ const create = () =>
     },
     lower: async (manifest) => manifest.name,
     now: () => Date.now() + 1000,
+    ...options,
   });
 const named = (name: string) => ({ name: nameOf(`local/${name}`), version: "0.1.0" as ArtifactVersion });
 const publishMany = async (prefix: string, count: number) => {
@@ -70,6 +71,16 @@ test("artifacts read without a token serve all callers, and are kept once a toke
   await registry.resolve(named("mine"), "verified");
   await registry.resolve(named("mine"), "other");
   expect(readsOf("mine")).toBe(1);
+});
+
+test("what was read for a caller with a token is not kept for one without", async () => {
+  const registry = create({ capacity: 1 });
+  for (const name of ["mine", "next"]) await publishCapsule(path, `local/${name}`);
+  for (const asker of ["verified", "other"] as const) await registry.resolve(named("mine"), asker);
+  expect(readsOf("mine")).toBe(1);
+  await registry.resolve(named("next"), "verified");
+  await registry.resolve(named("mine"), "other");
+  expect(readsOf("mine")).toBe(2);
 });
 
 test("a bad artifact is not read again and again, for any caller", async () => {
@@ -117,6 +128,42 @@ test("callers without a token share a reading that is under way for one with a t
   expect(await theirs).toBe(await mine);
   expect(readsOf("mine")).toBe(1);
 });
+
+test.each([
+  ["other", "other"],
+  ["listed", "other"],
+  ["listed", "listed"],
+] as const)(
+  "a reading for a caller of the kind %p is shared by a later one of the kind %p",
+  async (first, later) => {
+    const registry = create();
+    const opened = Promise.withResolvers<void>();
+    gate = opened.promise;
+    await publishCapsule(path, "local/mine");
+    const asked = registry.resolve(named("mine"), first);
+    await until("it is being read", () => read.length > 0);
+    const shared = registry.resolve(named("mine"), later);
+    opened.resolve();
+    expect(await shared).toBe(await asked);
+    expect(readsOf("mine")).toBe(1);
+  },
+);
+
+test.each(["listed", "other"] as const)(
+  "a caller with a token does not share one for the kind %p",
+  async (first) => {
+    const registry = create();
+    const opened = Promise.withResolvers<void>();
+    gate = opened.promise;
+    await publishCapsule(path, "local/mine");
+    const asked = [registry.resolve(named("mine"), first)];
+    await until("it is being read", () => read.length > 0);
+    asked.push(registry.resolve(named("mine"), "verified"));
+    await until("it is being read once more", () => read.length > 1);
+    opened.resolve();
+    expect(await Promise.all(asked)).toMatchObject([{ ok: true }, { ok: true }]);
+  },
+);
 
 test("a reading that failed with an exception is forgotten", async () => {
   const registry = create();

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { isSettled, isUnchanged, sight, type Stamp } from "../../src/registry/places.ts";
+import { isSettled, isUnchanged, type Stamp, sight } from "../../src/registry/places.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 const SECOND = 1_800_000_000_000;

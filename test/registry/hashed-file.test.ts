@@ -4,8 +4,8 @@ import { expect, test } from "bun:test";
 import { truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readArtifactFile } from "../../src/registry/artifact-file.ts";
-import { FileChanged } from "../../src/registry/zip/hashed-file.ts";
 import { SpareDescriptors } from "../../src/registry/spare-descriptors.ts";
+import { FileChanged } from "../../src/registry/zip/hashed-file.ts";
 import { inSlices } from "../../src/slices.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 import { STORED, zipBytes } from "../kit/zip-bytes.ts";
@@ -32,6 +32,14 @@ test("gives each byte once and the hash of all bytes, for any order of calls", (
     expect(() => whole(file.skipTo(431_069))).toThrow(new RangeError("no way to go there"));
     expect(() => whole(file.take(bytes.length))).toThrow("it is truncated");
     expect(whole(file.finish()) as string).toBe(sha256(bytes));
+  });
+});
+
+test("gives its last bytes, and none behind them", () => {
+  withFile(bytes, (file) => {
+    whole(file.skipTo(700_000));
+    expect(() => whole(file.take(2))).toThrow("it is truncated");
+    expect(whole(file.take(1)).equals(bytes.subarray(700_000))).toBe(true);
   });
 });
 

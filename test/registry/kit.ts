@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { ArtifactVersion } from "../../src/registry/artifact-name.ts";
 import { type Manifest, type ManifestReading, readManifest } from "../../src/registry/manifest.ts";
 import { Registry } from "../../src/registry/registry.ts";
+import type { SpareDescriptors } from "../../src/registry/spare-descriptors.ts";
 import { nameOf } from "../kit/in-process.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
@@ -25,6 +26,7 @@ export interface CreateOptions {
   readonly platform?: string;
   readonly now?: () => number;
   readonly capacity?: number;
+  readonly descriptors?: SpareDescriptors;
   /** Called while a manifest is read. */
   readonly meanwhile?: () => void;
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { Lane } from "../../src/registry/lanes.ts";
+import { ASKERS, LANES, Lane, READINGS_AT_ONCE } from "../../src/registry/lanes.ts";
 
 const turn = () => new Promise<void>((end) => setImmediate(end));
 
@@ -50,4 +50,12 @@ describe("a lane", () => {
     expect(first).toMatchObject({ status: "rejected", reason: { message: "no memory" } });
     expect(second).toEqual({ status: "fulfilled", value: "read" });
   });
+});
+
+test("six artifacts are read at once, 16 callers of two kinds wait, and 4 MiB are kept, as SECURITY.md says", () => {
+  const limits = ASKERS.map((asker) => LANES[asker]);
+  expect(limits.map(({ atOnce }) => atOnce)).toEqual([4, 1, 1]);
+  expect(READINGS_AT_ONCE).toBe(6);
+  expect(limits.map(({ waiting }) => waiting)).toEqual([Number.POSITIVE_INFINITY, 16, 16]);
+  expect(limits.reduce((sum, { keptBytes }) => sum + keptBytes, 0)).toBe(4 * 1024 * 1024);
 });

@@ -23,6 +23,17 @@ test("a single caller is answered at once, and many share one look after the las
   expect(ask()).toBe(6);
 });
 
+test("two that ask in one turn are a crowd, whose next question waits", async () => {
+  const looks = new OnceATurn<number>();
+  let looked = 0;
+  const ask = () => looks.ask("a", () => ++looked);
+  expect(await Promise.all([ask(), ask()])).toEqual([1, 2]);
+  await turn();
+  const next = ask();
+  expect(looked).toBe(2);
+  expect(await next).toBe(3);
+});
+
 test("a failed look fails only for the callers that share it", async () => {
   const looks = new OnceATurn<number>();
   const fail = () => Promise.reject(new Error("gone"));

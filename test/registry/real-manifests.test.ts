@@ -3,9 +3,9 @@
 import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { libraryAnswer, ourAnswer } from "../../scripts/yaml-fuzz/readers.ts";
 import { readManifest } from "../../src/registry/manifest.ts";
 import { readYamlTree } from "../../src/registry/yaml/read-tree.ts";
-import { libraryAnswer, ourAnswer } from "../../scripts/yaml-fuzz/readers.ts";
 
 const FOLDER = join(import.meta.dir, "manifests");
 const sourceOf = (name: string) => readFileSync(join(FOLDER, `${name}.yaml`), "utf8");

@@ -173,6 +173,14 @@ describe("what does not resolve", () => {
     );
   });
 
+  test("a manifest that begins with a byte order mark", async () => {
+    const archive = await packCapsule({ "murmur.yaml": "\ufeffname: a\nversion: 0.1.0\n" });
+    publishArchive(artifacts.path(), "local/a", "0.1.0", archive);
+    expect(await messageOf(artifacts.create(), "local/a")).toStartWith(
+      "manifest parse error: 'local/a/0.1.0': the character U+FEFF is not allowed (line 1)",
+    );
+  });
+
   test("a manifest that is not UTF-8", async () => {
     const bytes = Buffer.concat([Buffer.from("name: a\nversion: 1\nx: "), Buffer.from([0xc3, 0x28])]);
     publishArchive(artifacts.path(), "local/a", "0.1.0", await packCapsule({ "murmur.yaml": bytes }));

@@ -2,10 +2,10 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startDaemonProcess } from "../kit/daemon-process.ts";
-import { packCapsule, publishArchive } from "../kit/publish.ts";
 import { VERSION } from "../../src/version.ts";
 import { compiledBinary } from "../kit/binary.ts";
+import { startDaemonProcess } from "../kit/daemon-process.ts";
+import { packCapsule, publishArchive } from "../kit/publish.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 const scratch = scratchDirectory();

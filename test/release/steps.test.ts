@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fault, ok, type Result } from "../../src/result.ts";
 import { stageRelease } from "../../scripts/release/staging.ts";
 import { runSteps, type Step } from "../../scripts/release/steps.ts";
+import { fault, ok, type Result } from "../../src/result.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 describe("the steps", () => {

@@ -6,8 +6,8 @@ import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { arch, platform } from "node:os";
 import { join } from "node:path";
 import { VERSION } from "../../src/version.ts";
-import { ROOT } from "../kit/documents.ts";
 import { compiledBinary } from "../kit/binary.ts";
+import { ROOT } from "../kit/documents.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
 function tryRelease(...args: string[]) {

@@ -15,8 +15,8 @@ import {
   changedDocuments,
   randomDocuments,
 } from "../../../scripts/yaml-fuzz/documents.ts";
-import { hasLibyaml, ourAnswer, PythonReader } from "../../../scripts/yaml-fuzz/readers.ts";
 import { LARGE_MANIFESTS } from "../../../scripts/yaml-fuzz/large.ts";
+import { hasLibyaml, ourAnswer, PythonReader } from "../../../scripts/yaml-fuzz/readers.ts";
 
 const answered: Answered[] = readFileSync(join(import.meta.dir, "libyaml-answers.jsonl"), "utf8")
   .trimEnd()

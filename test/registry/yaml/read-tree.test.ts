@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { ourAnswer } from "../../../scripts/yaml-fuzz/readers.ts";
 import { YamlFault } from "../../../src/registry/yaml/fault.ts";
 import { readYamlTree, readYamlTreeInSteps } from "../../../src/registry/yaml/read-tree.ts";
-import { ourAnswer } from "../../../scripts/yaml-fuzz/readers.ts";
 
 /** The tree as nested values: mappings as pairs, plain texts as they are, other texts after a quote. */
 const read = (text: string): unknown => {

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
-import { endsEntry, LONGEST_DESCRIPTOR } from "../../../src/registry/zip/local-header.ts";
 import type { Entry } from "../../../src/registry/zip/directory.ts";
+import { endsEntry, LONGEST_DESCRIPTOR } from "../../../src/registry/zip/local-header.ts";
 
 const entry = { flags: 8, crc32: 0xfedcba98, compressedSize: 5, uncompressedSize: 7 } as Entry;
 const SIGNATURE = Buffer.from("PK\x07\x08", "latin1");

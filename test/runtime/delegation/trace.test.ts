@@ -9,7 +9,8 @@ import { coordinates } from "../parent.ts";
 import { hold, scratch } from "./kit.ts";
 
 function traced() {
-  const path = scratch();
+  const path = join(scratch(), "records");
+  mkdirSync(path);
   const diagnosed: string[] = [];
   const records = holdDirectory(path, hold(path));
   const session = {
