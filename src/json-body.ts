@@ -123,7 +123,7 @@ async function readChunks(request: Request): Promise<Uint8Array | BodyFault> {
 const DRAINED_BYTES = 16 * 1024 * 1024;
 const DRAINED_MS = 1000;
 /** A client that sends nothing for this long on loopback has stopped sending. */
-const PAUSE_MS = 250;
+const PAUSE_MS = 100;
 
 /**
  * Reads and discards the rest of a body, for at most a second. Otherwise a client that sends its whole body before it
