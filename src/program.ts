@@ -35,13 +35,15 @@ async function run(reading: FlagsReading, warnings: readonly string[]): Promise<
         // A second signal changes nothing.
         if (stopping) return;
         stopping = true;
-        void (daemon?.stop() ?? Promise.resolve()).then(() => process.exit(0));
+        void (daemon?.stop() ?? stderrLines.finish(LAST_LINES_MS)).then(() => process.exit(0));
       };
       process.on("SIGTERM", stop);
       process.on("SIGINT", stop);
       for (const warning of warnings) announce(`warning: ${warning}`);
       const started = await startDaemon(reading.flags, process.env);
       if (!started.ok) {
+        // A signal does not turn its status into 0.
+        stopping = true;
         announce(started.fault);
         return exit(1);
       }

@@ -36,8 +36,14 @@ function logRequest(request: Request, refusal: Refusal, log: DecisionLog): void 
     ...loggedPath(url),
     host: refusal.kind === "foreign-caller" ? (headers.get("host") ?? "") : undefined,
     origin: headers.get("origin") ?? undefined,
-    detail: refusal.kind === "bad-body" ? refusal.what : undefined,
+    detail: detailOf(refusal),
   });
+}
+
+function detailOf(refusal: Refusal): string | undefined {
+  if (refusal.kind === "bad-body") return refusal.what;
+  if (refusal.kind === "not-found" && refusal.isInexact) return "the path was not sent as one of the five";
+  return undefined;
 }
 
 const ROUTES = /^\/(?:health|spawn|register|deregister)$/;

@@ -55,7 +55,7 @@ function createRoutes(context: Context) {
         const isExact = path === `/status/${params.session_id}`;
         const decision: Decision<StatusAnswer> = isExact
           ? status(context, params.session_id)
-          : fault({ kind: "not-found" });
+          : fault({ kind: "not-found", isInexact: true });
         return decision.ok ? decision.value : answerRefusal(request, decision.fault, log);
       },
       { params: { ...StatusPath }, ...answers(StatusAnswer) },
@@ -71,7 +71,7 @@ export interface App {
    * @param isExact whether its path is one of `PATHS` as it was sent: a request's URL has no dot segments and no backslashes
    * any more, so `/x/../health` looks like `/health` there
    */
-  fetch(request: Request, portOf: () => number | undefined, isExact?: boolean): Response | Promise<Response>;
+  fetch(request: Request, portOf: () => number | undefined, isExact: boolean): Response | Promise<Response>;
 }
 
 export function createApp(context: Context): App {
@@ -82,7 +82,7 @@ export function createApp(context: Context): App {
     return refusal ? answerRefusal(request, refusal, context.log) : route(request);
   };
   return {
-    fetch(request, portOf, isExact = true) {
+    fetch(request, portOf, isExact) {
       const answered = answer(request, isExact);
       // Only POST routes read a body. Any other request with a body closes its connection with the answer.
       const isLast = pipelining.isLast(portOf) || (request.method !== "POST" && hasBody(request));
@@ -96,7 +96,8 @@ function refuseAtTheDoor(request: Request, isExact: boolean): Refusal | undefine
   const why = whyForeign(request.headers);
   if (why !== undefined) return { kind: "foreign-caller", why };
   // The router would answer HEAD on the GET routes.
-  return request.method === "HEAD" || !isExact ? { kind: "not-found" } : undefined;
+  if (!isExact) return { kind: "not-found", isInexact: true };
+  return request.method === "HEAD" ? { kind: "not-found" } : undefined;
 }
 
 /** Finding a request's connection costs a microsecond, so only one request in this many is checked. */

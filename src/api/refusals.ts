@@ -8,7 +8,8 @@ import type { Coordinates, Sha256 } from "../registry/artifact-name.ts";
 
 export type Refusal =
   /** No such path, method or malformed id. */
-  | { readonly kind: "not-found" }
+  /** `isInexact`: the path names a route only once it was decoded or its dots were resolved. */
+  | { readonly kind: "not-found"; readonly isInexact?: true }
   | { readonly kind: "session-not-found" }
   /** A caller that a loopback daemon must not answer, such as a web page. `why` completes "this daemon answers only …". */
   | { readonly kind: "foreign-caller"; readonly why: string }

@@ -1,6 +1,6 @@
 /** `POST /register`: a session announces itself, and takes the credential it will delegate with. */
 
-import { hashed, loggedCapsule, tokenId } from "../log/fields.ts";
+import { hashed, loggedCapsule, loggedSentence, tokenId } from "../log/fields.ts";
 import type { Envelope } from "../referee/envelope.ts";
 import type { Coordinates } from "../registry/artifact-name.ts";
 import type { Asker } from "../registry/lanes.ts";
@@ -144,7 +144,7 @@ function refused(
     capsule: loggedCapsule(coordinates),
     approval: approval === undefined ? "none" : tokenId(approval),
     ...slots(context),
-    detail: refusal.kind === "unresolved" ? refusal.message : undefined,
+    detail: refusal.kind === "unresolved" ? loggedSentence(refusal.message, coordinates) : undefined,
   };
   if (verified) context.log.refused(fields);
   else context.log.refusedUnverified(fields);

@@ -1,6 +1,6 @@
 /** `POST /spawn`: may this session start that capsule? */
 
-import { type LogFields, loggedCapsule, tokenId } from "../log/fields.ts";
+import { type LogFields, loggedCapsule, loggedSentence, tokenId } from "../log/fields.ts";
 import { type Excess, knownExcesses } from "../referee/axes.ts";
 import { boundReached, type Limits, type Standing } from "../referee/bounds.ts";
 import type { Envelope } from "../referee/envelope.ts";
@@ -120,7 +120,7 @@ function refused(
     credential: caller.token === undefined ? undefined : tokenId(caller.token),
     depth: session?.depth,
     ...slots(context, standing?.liveCapsules),
-    ...refusalDetail(refusal),
+    ...refusalDetail(refusal, coordinates),
   };
   if (session) context.log.refused(fields);
   else context.log.refusedUnverified(fields);
@@ -128,9 +128,9 @@ function refused(
 }
 
 /** What the log adds to the kind. For an envelope it names every exceeded axis; the caller is told only the first. */
-function refusalDetail(refusal: Refusal): LogFields {
+function refusalDetail(refusal: Refusal, coordinates: Coordinates): LogFields {
   if (refusal.kind === "bound") return { detail: refusal.bound };
-  if (refusal.kind === "unresolved") return { detail: refusal.message };
+  if (refusal.kind === "unresolved") return { detail: loggedSentence(refusal.message, coordinates) };
   if (refusal.kind !== "envelope") return {};
   const [first, ...others] = refusal.excesses;
   const also = others.map(({ key }) => key.replace("capabilities.", ""));

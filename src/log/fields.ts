@@ -76,8 +76,17 @@ function take(characters: readonly string[], bytes: number): string[] {
 
 /** `local/worker-a@0.1.0`. A version that could hold a token is shown as a hash. */
 export function loggedCapsule({ name, version }: Coordinates): string {
-  const isShown = !holdsToken(version) && withoutLongWords(version) === version;
-  return `${name}@${isShown ? version : hashed(version)}`;
+  return `${name}@${couldHoldToken(version) ? hashed(version) : version}`;
+}
+
+/** A sentence about an artifact, for a line that names its capsule. It may quote the version, so it is shown like that. */
+export function loggedSentence(sentence: string, { version }: Coordinates): string {
+  return couldHoldToken(version) ? hashed(sentence) : sentence;
+}
+
+/** A version may contain spaces and the like, which may also part a token. */
+function couldHoldToken(version: string): boolean {
+  return version.length > LONGEST_SHOWN_WORD || holdsToken(version);
 }
 
 /**

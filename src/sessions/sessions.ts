@@ -24,8 +24,12 @@ export interface RunningSession<Held> {
 }
 
 /** A session that is running, or has running children. */
-interface Session<Held> extends RunningSession<Held> {
+interface Session<Held> {
+  readonly id: SessionId;
+  readonly depth: number;
   status: SessionStatus;
+  /** Absent once it has ended: what it held is large, and its children may run on for long. */
+  running: RunningSession<Held> | undefined;
   /** Its children that have registered and not yet retired. */
   runningChildren: number;
   /** The slots reserved for its approved children. */
@@ -89,7 +93,7 @@ export class Sessions<Held> {
   }
 
   running(id: string): RunningSession<Held> | undefined {
-    return this.#runningSession(id);
+    return this.#sessions.get(id)?.running;
   }
 
   figures(id: string): SessionFigures | undefined {
@@ -163,6 +167,7 @@ export class Sessions<Held> {
     session.reserved = 0;
     session.status = outcome;
     session.parent = undefined;
+    session.running = undefined;
     this.#archive(session);
     if (!parent) return;
     parent.runningChildren--;
@@ -171,7 +176,7 @@ export class Sessions<Held> {
 
   #runningSession(id: string): Session<Held> | undefined {
     const session = this.#sessions.get(id);
-    return session?.status === "running" ? session : undefined;
+    return session?.running && session;
   }
 
   #children(session: Session<Held>): number {
@@ -180,7 +185,16 @@ export class Sessions<Held> {
   }
 
   #add(id: SessionId, depth: number, held: Held, parent: Session<Held> | undefined): void {
-    this.#sessions.set(id, { id, depth, held, parent, status: "running", runningChildren: 0, reserved: 0 });
+    const running = { id, depth, held };
+    this.#sessions.set(id, {
+      id,
+      depth,
+      running,
+      parent,
+      status: "running",
+      runningChildren: 0,
+      reserved: 0,
+    });
     this.#running++;
   }
 

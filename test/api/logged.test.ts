@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { loggedPath } from "../../src/api/answer.ts";
-import { loggedCapsule } from "../../src/log/fields.ts";
+import { loggedCapsule, loggedSentence } from "../../src/log/fields.ts";
 import type { ArtifactVersion } from "../../src/registry/artifact-name.ts";
 import { nameOf } from "../kit/in-process.ts";
 
@@ -37,6 +37,17 @@ test("no form of a token appears in a logged path or version", () => {
     }
     const capsule = loggedCapsule({ name: nameOf("local/a"), version: form as ArtifactVersion });
     expect(capsule).toMatch(/^local\/a@sha256:[0-9a-f]{16}$/);
+  }
+});
+
+test("a version that parts a token is not shown, nor is a sentence that quotes it", () => {
+  const payload = "eyJ2IjoxLCJzaWQi".repeat(6);
+  for (const between of [" ", "@", ":", ",", "'", "(", "\u200b"]) {
+    const version = `${payload.slice(0, 50)}${between}${payload.slice(50)}` as ArtifactVersion;
+    const coordinates = { name: nameOf("local/a"), version };
+    expect(loggedCapsule(coordinates)).toMatch(/^local\/a@sha256:[0-9a-f]{16}$/);
+    const sentence = `registry error for 'local/a/${version}': not found`;
+    expect(loggedSentence(sentence, coordinates)).toMatch(/^sha256:[0-9a-f]{16}$/);
   }
 });
 

@@ -22,7 +22,7 @@ function serve(context: Context): Served {
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch(request, server) {
       requests++;
-      return app.fetch(request, () => server.requestIP(request)?.port);
+      return app.fetch(request, () => server.requestIP(request)?.port, true);
     },
   });
   return { port: server.port ?? 0, requests: () => requests, [Symbol.asyncDispose]: () => server.stop(true) };

@@ -66,7 +66,7 @@ export function inProcess(
   const caller = new Caller(async (path, init) => {
     const request = new Request(`http://127.0.0.1:7700${path}`, init);
     request.headers.set("host", "127.0.0.1:7700");
-    return app.fetch(request, () => undefined);
+    return app.fetch(request, () => undefined, true);
   });
   return { caller, clock, context, logged };
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { type SessionId, Sessions } from "../../src/sessions/sessions.ts";
 import { APPROVAL_LIFETIME_MS } from "../../src/tokens/authority.ts";
+import { until } from "../kit/until.ts";
 
 const id = (number: number) => `ses_${number}` as SessionId;
 const approvalId = (number: number) => String(number).padStart(32, "0");
@@ -67,6 +68,25 @@ test("an approval expires at its own time, even if the next one was granted a mo
     "redeemed",
   ]);
   expect(sessions.liveChildren(id(1))).toBe(1);
+});
+
+test("what an ended session held is not kept while its children run", async () => {
+  const sessions = new Sessions<object>(() => 0);
+  const begin = () => {
+    const held = { large: new Array(1000) };
+    sessions.addRoot(id(1), 3, held);
+    return new WeakRef(held);
+  };
+  const held = begin();
+  sessions.reserve(id(1), approvalId(1));
+  sessions.redeem(approvalId(1));
+  sessions.addChild(id(2), 2, {}, id(1), approvalId(1));
+  sessions.finish(id(1), "complete");
+  await until("it is collected", () => {
+    Bun.gc(true);
+    return held.deref() === undefined;
+  });
+  expect(sessions.figures(id(1))).toEqual({ status: "complete", depthRemaining: 3, liveChildren: 1 });
 });
 
 test("the outcome and depth of every finished session are kept for ever", () => {
