@@ -130,7 +130,8 @@ const pointedTo: Uint8Array[] = [];
 
 /** Texts as a C program expects them: pointers to bytes that end in 0, then a null pointer. */
 function strings(texts: readonly Uint8Array[]): BigUint64Array {
-  const bytes = Buffer.concat(texts.flatMap((text) => [text, NUL]));
+  // Never empty: nothing has no address.
+  const bytes = Buffer.concat([...texts.flatMap((text) => [text, NUL]), NUL]);
   pointedTo.push(bytes);
   const pointers = new BigUint64Array(texts.length + 1);
   const start = ptr(bytes);

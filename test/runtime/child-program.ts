@@ -127,6 +127,12 @@ const modes: Record<string, () => void | Promise<void>> = {
     await closeSession(session, "complete");
   },
   /** A script that leaves a result and closes its session as `failed` or `complete`. `early`: it follows no spawner. */
+  /** A script whose session is closed by what leaves its scope: an exception. */
+  "throwing-script": async () => {
+    await using session = await open();
+    await announceReady(session);
+    throw new Error("the disk is full");
+  },
   "closing-script": async () => {
     const session = await open();
     if (details[1] !== "early") endWithSpawner(session, { kind: "script" });
@@ -159,10 +165,15 @@ const modes: Record<string, () => void | Promise<void>> = {
     forever();
   },
   chain: async () => chain(await open()),
-  /** Open, and it has not said yet what a signal does. `own`: the program handles SIGTERM itself. */
+  /**
+   * Open, and it has not said yet what a signal does. `own`: the program handles SIGTERM itself; `once`: with a handler that
+   * was there before, and is called once.
+   */
   open: async () => {
+    const exit = () => setTimeout(() => process.exit(5), 1);
+    if (details[0] === "once") process.once("SIGTERM", exit);
     await open();
-    if (details[0] === "own") process.on("SIGTERM", () => setTimeout(() => process.exit(5), 1));
+    if (details[0] === "own") process.on("SIGTERM", exit);
     say("open\n");
     forever();
   },

@@ -34,6 +34,9 @@ export interface ReceivedTask {
  */
 const WIND_DOWN_MS = { hurried: 4_000, spawner: 18_000, signal: 18_000 };
 
+/** How long its report may wait for the spawner's answer once that has sent SIGTERM: the slot must be given back too. */
+const HURRIED_POST_MS = 2_500;
+
 /** How a delegated capsule serves its task. */
 export interface ServeTaskOptions extends ChildDoorOptions {
   readonly run: (task: ReceivedTask) => Promise<TaskEnd>;
@@ -102,8 +105,11 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
 /** Reports and retires, only once: when the task ends or when the session ends, whichever comes first. */
 function finisherOf(session: Session): (end: TaskEnd, exitStatus: SessionExitStatus) => Promise<number> {
   let finishing: Promise<number> | undefined;
+  const { clock, hurry } = session;
+  const late = new AbortController();
+  hurry.signal.addEventListener("abort", () => clock.after(HURRIED_POST_MS, () => late.abort()));
   const finish = async ({ status, detail }: TaskEnd, exitStatus: SessionExitStatus) => {
-    await reportOwnEnd(session, { status, detail, resultIn: session.directories.records });
+    await reportOwnEnd(session, { status, detail, resultIn: session.directories.records }, late.signal);
     traceSessionEnd(session, exitStatus);
     await closeSession(session, status === "ok" ? "complete" : "failed");
     return 0;

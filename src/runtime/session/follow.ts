@@ -2,7 +2,7 @@
 
 import { type Clock, within } from "../clock.ts";
 import { type HeldLifeline, TEARDOWN_MS, TERMINATED_STATUS } from "../contract/lifeline.ts";
-import { takeOverSignals } from "./early-signals.ts";
+import { isEnding, takeOverSignals } from "./early-signals.ts";
 import type { Session } from "./session.ts";
 
 /** How long a script child may take to give its slot back to the daemon before it exits. */
@@ -58,6 +58,8 @@ const thisProcess: Process = {
  */
 export function endWithSpawner(followed: Followed, ending: Ending, self: Process = thisProcess): void {
   const { lifeline, clock, hurry, directories } = followed;
+  // A signal came before, and retires it.
+  if (directories && isEnding(directories)) return;
   let begun = false;
   const end = (by: EndedBy) => {
     if (begun) return;

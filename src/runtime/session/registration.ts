@@ -53,7 +53,7 @@ export async function registerWhereNeeded(
   );
   if (answer.kind === "granted") {
     if (!signal?.aborted) return ok({ client, credential: answer.value });
-    await client.deregister("failed", answer.value);
+    await within(clock, LAST_ANSWER_MS, client.deregister("failed", answer.value));
     return notRegistered(run, "the start was given up");
   }
   const why = answer.kind === "refused" ? answer.error : answer.reason;
@@ -61,7 +61,7 @@ export async function registerWhereNeeded(
 }
 
 /** How long the daemon's answer is waited for once the start was given up. */
-const LAST_ANSWER_MS = 4_000;
+const LAST_ANSWER_MS = 2_000;
 
 /**
  * Once a registration was sent, giving up does not cut it short at once: the daemon may hold a slot by then, which only

@@ -11,14 +11,7 @@ import { keepExitStatuses } from "../../sys/process.ts";
 import { refusalSentence } from "../client.ts";
 import { type Clock, systemClock } from "../clock.ts";
 import { parseRunArguments, type RunArguments } from "../contract/arguments.ts";
-import {
-  type Environment,
-  parseSpawnerHandle,
-  type SpawnerHandle,
-  type StartRefusal,
-} from "../contract/environment.ts";
-import { checkFormationEnds, type FormationId, readFormationId } from "../contract/formation.ts";
-import { type HeldLifeline, holdLifeline, TEARDOWN_MS } from "../contract/lifeline.ts";
+import type { Environment, StartRefusal } from "../contract/environment.ts";
 import { type ChildSessions, createChildSessions, formatReadiness } from "../contract/readiness.ts";
 import { type DelegateTask, delegateTaskOf } from "../delegation/delegate-task.ts";
 import { reportOwnEnd } from "../delegation/own-end.ts";
@@ -29,6 +22,7 @@ import type { Secret } from "../secret.ts";
 import { type DoorUrl, newId } from "../wire.ts";
 import { holdSignals, takeOverSignals } from "./early-signals.ts";
 import { type Registration, registerWhereNeeded } from "./registration.ts";
+import { readStart, type Start } from "./start.ts";
 
 /** What a session needs from outside. Anything left out is taken from the process. */
 export interface SessionOptions {
@@ -43,7 +37,7 @@ export interface SessionOptions {
 }
 
 /** A capsule's own session, from its start to `closeSession`. */
-export interface Session extends AsyncDisposable {
+export interface Session extends AsyncDisposable, Start {
   readonly id: string;
   readonly run: RunArguments;
   /** The capsule's manifest, from its store. */
@@ -56,15 +50,11 @@ export interface Session extends AsyncDisposable {
   readonly delegateTask: DelegateTask | undefined;
   /** The ids of its children. */
   readonly childSessions: ChildSessions;
-  /** Its parent, if a parent started it. */
-  readonly spawner: SpawnerHandle | undefined;
-  readonly lifeline: HeldLifeline | undefined;
   /**
    * Aborts when a signal retires the session, and when this process gets SIGTERM and holds a lifeline: its spawner
    * sends SIGKILL 5 s later, and ending its own children takes 3 s (`endAll`).
    */
   readonly hurry: AbortController;
-  readonly formationId: FormationId | undefined;
   readonly environment: Environment;
   readonly output: Output;
   readonly clock: Clock;
@@ -96,8 +86,8 @@ export function canDelegate(session: Session): session is DelegatingSession {
  * directories. Call it once in a process, before you start anything else. From then on, a child ends at most 20 s after
  * its spawner, with status 143, even if its main thread is blocked. `endWithSpawner` says what it does until then.
  *
- * Until `endWithSpawner` is called, a SIGTERM or SIGINT retires the session, 2 s at most, and then ends the process. A
- * program with a handler of its own for the signal must do this itself.
+ * Until `endWithSpawner` is called, a SIGTERM or SIGINT retires the session and then ends the process, within 2.5 s. A
+ * program with a handler of its own for the signal must do this itself, within 30 s.
  *
  * @returns the session, or why this capsule does not start
  */
@@ -111,9 +101,11 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
   }
   if (!opened.ok) return opened;
   const session = opened.value;
-  await early.retireBy(session.directories, session.clock, () => {
+  // How it ended is for its launcher to record: it sees the signal.
+  await early.retireBy(session.directories, () => {
+    // A post that is under way is given up.
     session.hurry.abort();
-    return closeSession(session, "failed");
+    return retire(session, "failed");
   });
   return opened;
 }
@@ -169,26 +161,9 @@ async function open(options: SessionOptions, received: AbortSignal): Promise<Res
     clock,
     openedAt: clock.elapsed(),
     diagnose: createDiagnostics(output, directories.value.records, started.value.lifeline),
-    [Symbol.asyncDispose]: () => closeSession(session, "failed"),
+    [Symbol.asyncDispose]: () => retire(session, "failed"),
   };
   return ok(session);
-}
-
-/** What this process was started with: by a spawner, by a formation, or by hand. */
-type Start = Pick<Session, "formationId" | "spawner" | "lifeline">;
-
-/** From here on, a child ends when its spawner ends. */
-function readStart(environment: Environment): Result<Start, StartRefusal> {
-  const formationId = readFormationId(environment);
-  if (!formationId.ok) return formationId;
-  const ends = checkFormationEnds(environment, formationId.value);
-  if (!ends.ok) return ends;
-  const spawner = parseSpawnerHandle(environment.MURMUR_SPAWNER);
-  if (!spawner.ok) return spawner;
-  const lifeline = holdLifeline(environment);
-  if (!lifeline.ok) return lifeline;
-  lifeline.value?.exitAfter(TEARDOWN_MS);
-  return ok({ formationId: formationId.value, spawner: spawner.value, lifeline: lifeline.value });
 }
 
 /**
@@ -223,18 +198,36 @@ const serving = new WeakSet<SessionDirectories>();
  * @param signal when it aborts, we wait for no answer
  */
 export function closeSession(session: Session, outcome: Outcome, signal?: AbortSignal): Promise<void> {
+  const { directories, hurry } = session;
+  return retire(session, outcome, signal, () => {
+    const resultIn = serving.has(directories) ? directories.records : directories.workdir;
+    // A session that is being ended keeps no slot for the sake of its report.
+    const cut = signal ? AbortSignal.any([hurry.signal, signal]) : hurry.signal;
+    return reportOwnEnd(session, { status: outcome === "complete" ? "ok" : "error", resultIn }, cut);
+  });
+}
+
+/** @param report none where its launcher knows better how it ended: by a signal, or by an exception */
+function retire(
+  session: Session,
+  outcome: Outcome,
+  signal?: AbortSignal,
+  report?: () => Promise<void>,
+): Promise<void> {
   // Callers may pass a copy of the session, so we recognise it by its directories.
-  const closing = closings.get(session.directories) ?? close(session, outcome, signal);
+  const closing = closings.get(session.directories) ?? close(session, outcome, signal, report);
   closings.set(session.directories, closing);
   return closing;
 }
 
-async function close(session: Session, outcome: Outcome, signal: AbortSignal | undefined): Promise<void> {
-  const { registration, directories, hurry } = session;
-  const resultIn = serving.has(directories) ? directories.records : directories.workdir;
-  // A session that is being ended keeps no slot for the sake of its report.
-  const cut = signal ? AbortSignal.any([hurry.signal, signal]) : hurry.signal;
-  await reportOwnEnd(session, { status: outcome === "complete" ? "ok" : "error", resultIn }, cut);
+async function close(
+  session: Session,
+  outcome: Outcome,
+  signal: AbortSignal | undefined,
+  report: (() => Promise<void>) | undefined,
+): Promise<void> {
+  const { registration, directories } = session;
+  await report?.();
   if (registration) {
     const { client, credential } = registration;
     const answer = await client.deregister(outcome, credential, signal);

@@ -7,7 +7,7 @@ import { closeSession, openSession } from "../../../src/runtime/index.ts";
 import { shared } from "../../kit/shared.ts";
 import { until } from "../../kit/until.ts";
 import { runOf, sharedParent } from "../parent.ts";
-import { childBinary, runArguments } from "../world.ts";
+import { childBinary, processesOf, runArguments } from "../world.ts";
 
 const { world, parent } = sharedParent();
 let binary: string;
@@ -51,8 +51,8 @@ const gate = shared(async (undo) => {
 });
 
 /** A capsule that an operator starts. */
-function start(mode: string, roostUrl = world().roostUrl) {
-  return Bun.spawn([binary, ...runArguments(world().workdir)], {
+function start(mode: string, roostUrl = world().roostUrl, before: readonly string[] = []) {
+  return Bun.spawn([...before, binary, ...runArguments(world().workdir)], {
     env: { ...parent().environment, MURMUR_ROOST_URL: roostUrl, CHILD_MODE: mode },
     cwd: world().workdir,
     stdio: ["ignore", "pipe", "inherit"],
@@ -98,10 +98,10 @@ describe("a signal before the program says what it does", () => {
     },
   );
 
-  test("is left to a program that handles it itself", async () => {
+  test.each(["open:own", "open:once"])("is left to a program that handles it itself: %s", async (mode) => {
     gate().close();
     gate().open();
-    const capsule = start("open:own", gate().url);
+    const capsule = start(mode, gate().url);
     const id = await gate().answered();
     await capsule.stdout.getReader().read();
     capsule.kill("SIGTERM");
@@ -137,6 +137,24 @@ test("a start that is given up while the daemon's answer is on its way retires t
   expect(await opening).toMatchObject({ ok: false, fault: { code: "E-RUN-019" } });
   expect(await statusOf(id)).toBe("failed");
 });
+
+const canBeFirst =
+  process.platform === "linux" && Bun.spawnSync(["unshare", "--pid", "--fork", "true"]).exitCode === 0;
+test.skipIf(!canBeFirst)(
+  "the first process of a container ends too, although no signal ends it",
+  async () => {
+    gate().close();
+    gate().open();
+    const capsule = start("open", gate().url, ["unshare", "--pid", "--fork", "--kill-child"]);
+    const id = await gate().answered();
+    await capsule.stdout.getReader().read();
+    const [first] = processesOf(world().workdir).filter((pid) => pid !== capsule.pid);
+    if (first === undefined) throw new Error("there is no such process");
+    process.kill(first, "SIGTERM");
+    expect(await capsule.exited).toBe(143);
+    expect(await statusOf(id)).toBe("failed");
+  },
+);
 
 describe("a child that winds down", () => {
   test.each(SIGNALS)("is not cut short by a second %s, and retires", async (signal) => {
