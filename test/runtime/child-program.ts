@@ -3,45 +3,21 @@
  * `CHILD_MODE` reaches it because both manifests allow the name.
  */
 
-import {
-  closeSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  writeFileSync,
-  writeSync,
-} from "node:fs";
-import { createServer } from "node:http";
+import { closeSync, readdirSync, readFileSync, readlinkSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import {
   announceReady,
   canDelegate,
   closeSession,
   commandEnvironment,
-  type DoorUrl,
-  describeRefusal,
   endWithSpawner,
   launch,
-  openSession,
   parseArtifactName,
   parseArtifactVersion,
-  parseDoorUrl,
-  Secret,
   type Session,
 } from "../../src/runtime/index.ts";
-
-const mode = process.env.CHILD_MODE ?? "";
-const [kind = "", ...details] = mode.split(":");
-const say = (text: string) => void writeSync(1, text);
-
-/** A token that the tests look for where it must not be. */
-export const OPERATOR_TOKEN = "operator-token-0123456789abcdef";
-
-function forever(): void {
-  setInterval(() => {}, 1 << 30);
-}
+import { agent, details, door, forever, kind, OPERATOR_TOKEN, open, say } from "./child-kit.ts";
+import { ENDING_MODES } from "./ending-modes.ts";
 
 /** What this process was given, for the test to read. */
 function report(path: string): void {
@@ -58,42 +34,6 @@ function report(path: string): void {
   const args = process.argv.slice(2);
   const cwd = process.cwd();
   writeFileSync(path, JSON.stringify({ env: process.env, args, cwd, descriptors, pid: process.pid }));
-}
-
-async function open(): Promise<Session> {
-  const session = await openSession();
-  if (!session.ok) {
-    process.stderr.write(`${describeRefusal(session.fault)}\n`);
-    process.exit(1);
-  }
-  return session.value;
-}
-
-async function door(): Promise<DoorUrl | undefined> {
-  const server = createServer((_, response) => void response.end("{}"));
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
-  const address = server.address();
-  return typeof address === "object" && address
-    ? parseDoorUrl(`http://127.0.0.1:${address.port}`)
-    : undefined;
-}
-
-/** An agent child: ready, and alive until it is told to end. */
-async function agent(session: Session): Promise<void> {
-  endWithSpawner(session, {
-    kind: "agent",
-    recordSpawnerEnded: () => {
-      writeFileSync(`${session.directories.records.path}/trace.jsonl`, '{"event":"spawner_ended"}\n', {
-        flag: "a",
-      });
-      session.diagnose("the spawner has ended");
-    },
-    windDown: async () => {
-      await closeSession(session, "complete");
-      return 0;
-    },
-  });
-  await announceReady(session, await door(), new Secret(OPERATOR_TOKEN));
 }
 
 /** Starts the same capsule below itself; the file `levels` in the home says how often that goes on. */
@@ -114,6 +54,7 @@ async function launchWorker(session: Session): Promise<void> {
 }
 
 const modes: Record<string, () => void | Promise<void>> = {
+  ...ENDING_MODES,
   agent: async () => agent(await open()),
   report: async () => {
     report("given.json");
@@ -125,32 +66,6 @@ const modes: Record<string, () => void | Promise<void>> = {
     writeFileSync("result-of-run.txt", "done");
     await announceReady(session);
     await closeSession(session, "complete");
-  },
-  /** A script that leaves a result and closes its session as `failed` or `complete`. `early`: it follows no spawner. */
-  /** A script whose session is closed by what leaves its scope: an exception. */
-  "throwing-script": async () => {
-    await using session = await open();
-    await announceReady(session);
-    throw new Error("the disk is full");
-  },
-  "closing-script": async () => {
-    const session = await open();
-    if (details[1] !== "early") endWithSpawner(session, { kind: "script" });
-    mkdirSync("out");
-    writeFileSync("out/result.txt", "the answer");
-    await announceReady(session);
-    await closeSession(session, details[0] === "failed" ? "failed" : "complete");
-  },
-  /** An agent that has a door, and closes its session. */
-  "closing-agent": async () => {
-    const session = await open();
-    await agent(session);
-    mkdirSync(`${session.directories.records.path}/out`);
-    writeFileSync(`${session.directories.records.path}/out/result.txt`, "the answer");
-    mkdirSync("out");
-    writeFileSync("out/result.txt", "a file of its work");
-    await closeSession(session, "complete");
-    process.exit(0);
   },
   /** A script whose run does not end: idle, or busy where it is told so. One that nobody launched launches two such. */
   "long-script": async () => {
@@ -165,34 +80,6 @@ const modes: Record<string, () => void | Promise<void>> = {
     forever();
   },
   chain: async () => chain(await open()),
-  /**
-   * Open, and it has not said yet what a signal does. `own`: the program handles SIGTERM itself; `once`: with a handler that
-   * was there before, and is called once.
-   */
-  open: async () => {
-    const exit = () => setTimeout(() => process.exit(5), 1);
-    if (details[0] === "once") process.once("SIGTERM", exit);
-    await open();
-    if (details[0] === "own") process.on("SIGTERM", exit);
-    say("open\n");
-    forever();
-  },
-  /** An agent that has begun to wind down once the file `winding-down` is there, and has once `go` is there. */
-  "slow-agent": async () => {
-    const session = await open();
-    endWithSpawner(session, {
-      kind: "agent",
-      recordSpawnerEnded: () => {},
-      windDown: async () => {
-        writeFileSync("winding-down", "");
-        while (!existsSync("go")) await Bun.sleep(5);
-        await closeSession(session, "complete");
-        return 0;
-      },
-    });
-    await announceReady(session);
-    forever();
-  },
   siblings: async () => {
     const session = await open();
     // The children's own mode is the parent's: those that were launched are plain agents.

@@ -1,0 +1,62 @@
+/** How a child's program ends, or is ended, in each of these modes (child-program.ts). */
+
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { announceReady, closeSession, endWithSpawner } from "../../src/runtime/index.ts";
+import { agent, details, forever, open, say } from "./child-kit.ts";
+
+export const ENDING_MODES = {
+  /** A script whose session is closed by what leaves its scope: an exception. */
+  "throwing-script": async () => {
+    await using session = await open();
+    await announceReady(session);
+    throw new Error("the disk is full");
+  },
+  /** A script that leaves a result and closes its session as `failed` or `complete`. `early`: it follows no spawner. */
+  "closing-script": async () => {
+    const session = await open();
+    if (details[1] !== "early") endWithSpawner(session, { kind: "script" });
+    mkdirSync("out");
+    writeFileSync("out/result.txt", "the answer");
+    await announceReady(session);
+    await closeSession(session, details[0] === "failed" ? "failed" : "complete");
+  },
+  /** An agent that has a door, and closes its session. */
+  "closing-agent": async () => {
+    const session = await open();
+    await agent(session);
+    mkdirSync(`${session.directories.records.path}/out`);
+    writeFileSync(`${session.directories.records.path}/out/result.txt`, "the answer");
+    mkdirSync("out");
+    writeFileSync("out/result.txt", "a file of its work");
+    await closeSession(session, "complete");
+    process.exit(0);
+  },
+  /**
+   * Open, and it has not said yet what a signal does. `own`: the program handles SIGTERM itself; `once`: with a handler that
+   * was there before, and is called once.
+   */
+  open: async () => {
+    const exit = () => setTimeout(() => process.exit(5), 1);
+    if (details[0] === "once") process.once("SIGTERM", exit);
+    await open();
+    if (details[0] === "own") process.on("SIGTERM", exit);
+    say("open\n");
+    forever();
+  },
+  /** An agent that has begun to wind down once the file `winding-down` is there, and has once `go` is there. */
+  "slow-agent": async () => {
+    const session = await open();
+    endWithSpawner(session, {
+      kind: "agent",
+      recordSpawnerEnded: () => {},
+      windDown: async () => {
+        writeFileSync("winding-down", "");
+        while (!existsSync("go")) await Bun.sleep(5);
+        await closeSession(session, "complete");
+        return 0;
+      },
+    });
+    await announceReady(session);
+    forever();
+  },
+};
