@@ -48,6 +48,8 @@ export interface TestParent {
   /** Launches `local/worker`, whose program does as `mode` says (child-program.ts). */
   launch(mode: string, how?: LaunchHow): Promise<LaunchOutcome>;
   launched(mode: string, how?: LaunchHow): Promise<LaunchedChild>;
+  /** What the daemon says of a session. */
+  statusOf(sessionId: string): Promise<string>;
   /** The names of the children's work folders. */
   children(): string[];
   /** Both of its standard streams, as Latin-1. */
@@ -122,6 +124,11 @@ export async function openParent(
       const outcome = await launchAs(mode, how);
       if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
       return outcome.child;
+    },
+    async statusOf(sessionId) {
+      const answer = await session.registration.client.status(sessionId);
+      if (answer.kind !== "granted") throw new Error(JSON.stringify(answer));
+      return answer.value.status;
     },
     children() {
       const folder = join(session.directories.records.path, "children");

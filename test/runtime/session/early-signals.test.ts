@@ -59,11 +59,7 @@ function start(mode: string, roostUrl = world().roostUrl, before: readonly strin
   });
 }
 
-async function statusOf(sessionId: string): Promise<string> {
-  const answer = await parent().session.registration.client.status(sessionId);
-  if (answer.kind !== "granted") throw new Error(JSON.stringify(answer));
-  return answer.value.status;
-}
+const statusOf = (sessionId: string) => parent().statusOf(sessionId);
 
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 

@@ -46,11 +46,7 @@ const door = shared(async (undo) => {
   };
 });
 
-async function statusOf(sessionId: string): Promise<string> {
-  const answer = await parent().session.registration.client.status(sessionId);
-  if (answer.kind !== "granted") throw new Error(JSON.stringify(answer));
-  return answer.value.status;
-}
+const statusOf = (sessionId: string) => parent().statusOf(sessionId);
 
 function recordOf({ records }: LaunchedChild) {
   if (!records.ok) throw new Error(records.fault);
