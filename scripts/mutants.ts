@@ -8,8 +8,7 @@
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
-import { API } from "typescript/unstable/async";
-import { type Change, changesOf } from "./mutants/changes.ts";
+import { type Mutant, mutantsOf } from "./mutants/changes.ts";
 import { loadedBy } from "./mutants/loads.ts";
 import { filesOf, type RunLimits, type TestRun, WorkingCopy } from "./mutants/working-copy.ts";
 
@@ -24,12 +23,6 @@ function limitsAfter(unchanged: readonly RunLimits[]): RunLimits {
 const FIRST_RUN: RunLimits = { cpuSeconds: 300, wallMs: 600_000 };
 const EVERY = "--every=";
 const EXIT_INTERRUPTED = 130;
-
-interface Mutant extends Change {
-  /** From the root of the tree. */
-  readonly file: string;
-  readonly source: string;
-}
 
 const copies: WorkingCopy[] = [];
 let isInterrupted = false;
@@ -83,7 +76,8 @@ async function tryAll(
   unchanged: ReadonlyMap<string, RunLimits>,
   every: number,
 ): Promise<void> {
-  const mutants = (await mutantsOf(folder)).filter((_, index) => index % every === 0);
+  const all = await mutantsOf(ROOT, filesOf(ROOT, `src/${folder}`));
+  const mutants = all.filter((_, index) => index % every === 0);
   const costOf = (test: string) => unchanged.get(test)?.cpuSeconds ?? 0;
   const tests = [...testsOf(folder)].sort((one, other) => costOf(one) - costOf(other));
   const files = new Set(mutants.map(({ file }) => file));
@@ -140,21 +134,4 @@ function nearestFirst(tests: readonly string[], file: string): readonly (readonl
 function say(fault: string): number {
   process.stderr.write(`${fault.trimEnd()}\n`);
   return 1;
-}
-
-async function mutantsOf(folder: string): Promise<Mutant[]> {
-  const api = new API({ cwd: ROOT });
-  try {
-    const snapshot = await api.updateSnapshot({ openProject: join(ROOT, "tsconfig.json") });
-    const [project] = snapshot.getProjects();
-    const mutants: Mutant[] = [];
-    for (const file of filesOf(ROOT, `src/${folder}`).filter((name) => name.endsWith(".ts"))) {
-      const parsed = await project?.program.getSourceFile(join(ROOT, file));
-      if (!parsed) throw new Error(`${file} is not part of ${join(ROOT, "tsconfig.json")}`);
-      for (const change of changesOf(parsed)) mutants.push({ ...change, file, source: parsed.text });
-    }
-    return mutants;
-  } finally {
-    await api.close();
-  }
 }

@@ -1,6 +1,8 @@
 /** The changes that a mutation run makes to a source file, one at a time, found in its syntax tree. */
 
+import { join } from "node:path";
 import { type Node, type SourceFile, SyntaxKind } from "typescript/unstable/ast";
+import { API } from "typescript/unstable/async";
 
 /** One change: `text` replaces what is between `start` and `end`. */
 export interface Change {
@@ -11,6 +13,13 @@ export interface Change {
   readonly line: number;
   /** What was changed to what, on one line. */
   readonly what: string;
+}
+
+/** A change of a file, with what the file says without it. */
+export interface Mutant extends Change {
+  /** From the root of the tree. */
+  readonly file: string;
+  readonly source: string;
 }
 
 /** The replacements for each operator. */
@@ -48,8 +57,27 @@ const LEFT_ALONE: ReadonlySet<SyntaxKind> = new Set([
   SyntaxKind.SatisfiesExpression,
 ]);
 
+/** Every change of these files; their paths are from the root of the tree. */
+export async function mutantsOf(root: string, files: readonly string[]): Promise<Mutant[]> {
+  const config = join(root, "tsconfig.json");
+  const api = new API({ cwd: root });
+  try {
+    const snapshot = await api.updateSnapshot({ openProject: config });
+    const [project] = snapshot.getProjects();
+    const mutants: Mutant[] = [];
+    for (const file of files.filter((name) => name.endsWith(".ts"))) {
+      const parsed = await project?.program.getSourceFile(join(root, file));
+      if (!parsed) throw new Error(`${file} is not part of ${config}`);
+      for (const change of changesOf(parsed)) mutants.push({ ...change, file, source: parsed.text });
+    }
+    return mutants;
+  } finally {
+    await api.close();
+  }
+}
+
 /** Every change of one file, in the order of its text. */
-export function changesOf(file: SourceFile): Change[] {
+function changesOf(file: SourceFile): Change[] {
   const source = file.text;
   const changes: Change[] = [];
   const add = (start: number, end: number, text: string) => {
