@@ -131,6 +131,40 @@ describe("the referee's laws", () => {
     );
   });
 
+  test("a network entry is read only if, as a URL, it is a scheme, a host and a port, and nothing more", () => {
+    const piece = fc.constantFrom(..."[]@/?#\\:.%*\n x1f", "xn--", "a.example", "127.1", "::1", "80");
+    const pieces = fc.array(piece, { maxLength: 5 }).map((parts) => parts.join(""));
+    const shape = fc.constantFrom<[string, string]>(
+      ["", ""],
+      ["[", "]"],
+      ["x@", ""],
+      ["[x@a", "]"],
+      ["[::", "]"],
+    );
+    const entry = fc
+      .tuple(
+        fc.constantFrom("", "http://", "https://"),
+        shape,
+        pieces,
+        fc.constantFrom("", ":80", ":443", "/"),
+      )
+      .map(([scheme, [before, after], inner, end]) => `${scheme}${before}${inner}${after}${end}`);
+    let read = 0;
+    fc.assert(
+      fc.property(entry, (written) => {
+        const rule = parseNetworkRule(written);
+        fc.pre(rule !== undefined);
+        read++;
+        const text = written.trim();
+        const url = new URL(text.includes("://") ? text : `http://${text}`);
+        const { username, password, pathname, search, hash } = url;
+        return url.hostname === rule?.host && [username, password, search, hash, pathname].join("") === "/";
+      }),
+      { numRuns: 1000, maxSkipsPerRun: 1000 },
+    );
+    if (read < 1000) throw new Error(`only ${read} entries were read`);
+  });
+
   test("a scope's components are a scope of the same components", () => {
     const text = fc
       .array(fc.constantFrom("a", "b", ".", "..", ""), { maxLength: 8 })
