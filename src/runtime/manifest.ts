@@ -28,7 +28,11 @@ export interface RuntimeManifest {
   readonly workdirMaxBytes: number;
   /** `lifecycle.delegation_deadline_secs`, whole seconds. */
   readonly delegationDeadlineSecs: number | undefined;
+  /** `lifecycle.after_task`: whether the session ends with its task, or listens until it is ended. */
+  readonly afterTask: AfterTask | undefined;
 }
+
+export type AfterTask = "exit" | "sleep";
 
 /** A runtime's store: where `mur` installs and publishes to. */
 export interface ArtifactStore {
@@ -59,6 +63,7 @@ export function artifactStore(home: string): ArtifactStore {
 function runtimeManifest(top: Block): RuntimeManifest {
   const capabilities = top.block("capabilities");
   const spawn = capabilities.block("spawn");
+  const lifecycle = top.block("lifecycle");
   const spawnAllow = spawnNames(spawn);
   const byText = new Map<string, ArtifactName>(spawnAllow.map((name) => [name, name]));
   return {
@@ -73,7 +78,8 @@ function runtimeManifest(top: Block): RuntimeManifest {
     }),
     workdirMaxBytes:
       wholeNumber(capabilities.block("resources"), "workdir_max_bytes") ?? DEFAULT_WORKDIR_MAX_BYTES,
-    delegationDeadlineSecs: wholeNumber(top.block("lifecycle"), "delegation_deadline_secs"),
+    delegationDeadlineSecs: wholeNumber(lifecycle, "delegation_deadline_secs"),
+    afterTask: afterTask(lifecycle),
   };
 }
 
@@ -94,6 +100,12 @@ function spawnNames(spawn: Block): ArtifactName[] {
     byBareName.set(bare, name);
   }
   return [...byBareName.values()];
+}
+
+function afterTask(lifecycle: Block): AfterTask | undefined {
+  const text = lifecycle.trimmedText("after_task");
+  if (text === undefined || text === "exit" || text === "sleep") return text;
+  throw new Error(`${lifecycle.path("after_task")}: must be exit or sleep`);
 }
 
 function wholeNumber(block: Block, key: string): number | undefined {

@@ -18,9 +18,9 @@ import { shared } from "../kit/shared.ts";
 import { childBinary, createWorld, ROOMY, type World } from "./world.ts";
 
 /** `<name>@0.1.0`, as a request names it. */
-export function coordinates(text: string): Coordinates {
+export function coordinates(text: string, written = "0.1.0"): Coordinates {
   const name = parseArtifactName(text);
-  const version = parseArtifactVersion("0.1.0");
+  const version = parseArtifactVersion(written);
   if (!name || !version) throw new Error(`${text} is no capsule`);
   return { name, version };
 }

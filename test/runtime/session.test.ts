@@ -180,6 +180,12 @@ describe("the launch is refused for", () => {
     expect(unreachable).toContain("ECONNREFUSED");
   });
 
+  test("another after_task than exit or sleep", async () => {
+    await world.publish("local/dozer", "}\nlifecycle: {after_task: doze");
+    const why = "'local/dozer/0.1.0': lifecycle.after_task: must be exit or sleep";
+    expect(await refusal({ capsule: "local/dozer" })).toBe(`E-MAN-003: manifest parse error: ${why}`);
+  });
+
   test("a daemon that refuses", async () => {
     const no = await serve(reply(403, '{"error":"capsule \'local/parent\' is not in --spawn-allow"}'));
     expect(await refusal({ environment: { MURMUR_ROOST_URL: no.url } })).toEndWith(

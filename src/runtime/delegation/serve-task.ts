@@ -2,6 +2,7 @@
 
 import { setImmediate as turn } from "node:timers/promises";
 import { unlessAborted } from "../clock.ts";
+import type { AfterTask } from "../manifest.ts";
 import { type EndedBy, endWithSpawner } from "../session/follow.ts";
 import { announceReady, closeSession, type Session } from "../session/session.ts";
 import type { DoorUrl } from "../wire.ts";
@@ -40,8 +41,8 @@ const HURRIED_POST_MS = 2_500;
 /** How a delegated capsule serves its task. */
 export interface ServeTaskOptions extends ChildDoorOptions {
   readonly run: (task: ReceivedTask) => Promise<TaskEnd>;
-  /** `lifecycle.after_task`: `exit` ends the session with its task; `sleep` keeps it listening until it is ended. */
-  readonly afterTask?: "exit" | "sleep";
+  /** `exit` ends the session with its task; `sleep` keeps it listening until it is ended. By default what the manifest says in `lifecycle.after_task`, or else `exit`. */
+  readonly afterTask?: AfterTask;
   /** When it aborts, we wait for no task, and cancel a running one. The session ends once that has returned. */
   readonly signal?: AbortSignal;
   /** Called with the address of this capsule's door, before the capsule is ready. */
@@ -96,7 +97,8 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
   const end = await running;
   closeTask(task, end);
   // A signal or the lifeline ends this wait; their wind-down then ends the process.
-  if (options.afterTask === "sleep") await unlessAborted(options.signal, new Promise<never>(() => {}));
+  if ((options.afterTask ?? session.manifest.afterTask) === "sleep")
+    await unlessAborted(options.signal, new Promise<never>(() => {}));
   const exit = await finish(end, end.canceled ? "canceled" : "ok");
   await door.stop();
   return exit;

@@ -7,7 +7,6 @@ if (!opened.ok) throw new Error(describeRefusal(opened.fault));
 
 process.exit(
   await serveTask(opened.value, {
-    afterTask: process.env.CHILD_MODE === "sleep" ? "sleep" : "exit",
     async run({ text, signal }) {
       if (text !== "forever") return { status: text === "fail" ? "error" : "ok", answer: text };
       await new Promise<void>((stop) => signal.addEventListener("abort", () => stop()));

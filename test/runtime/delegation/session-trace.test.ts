@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callDoor, userMessage } from "../../../src/runtime/delegation/a2a.ts";
 import { endAll, launch } from "../../../src/runtime/index.ts";
+import { publishCapsule } from "../../kit/host.ts";
 import { patientClock } from "../../kit/patient-clock.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates } from "../parent.ts";
@@ -15,12 +16,11 @@ import { writeChild } from "./shell-child.ts";
 const host = sharedHost();
 
 /** A child that was handed its task, where there is one. */
-async function worker(task: string | undefined, { mode = "exit" } = {}) {
+async function worker(task: string | undefined, capsule = coordinates("local/worker")) {
   const program = join(import.meta.dir, "plain-worker-program.ts");
   const binary = writeChild(host().world.home, "plain", `exec '${process.execPath}' '${program}' "$@"`);
-  const environment = { ...host().session.environment, MURMUR_MUR_BINARY: binary, CHILD_MODE: mode };
-  const asked = { ...coordinates("local/worker"), contextId: "ctx_1" };
-  const outcome = await launch({ ...host().session, environment }, asked);
+  const environment = { ...host().session.environment, MURMUR_MUR_BINARY: binary };
+  const outcome = await launch({ ...host().session, environment }, { ...capsule, contextId: "ctx_1" });
   if (outcome.kind !== "launched") throw new Error(JSON.stringify(outcome));
   const { child } = outcome;
   if (!child.door || !child.records.ok) throw new Error("no door or no records");
@@ -61,11 +61,19 @@ test.each([
 
 test("a session that is told to stop while idle ends ok, whether or not it had a task", async () => {
   const without = await worker(undefined);
-  const after = await worker("done", { mode: "sleep" });
+  const lifecycle = "lifecycle: {after_task: sleep}\n";
+  await publishCapsule(host().world.registry, "local/worker", lifecycle, "0.2.0");
+  const after = await worker("done", coordinates("local/worker", "0.2.0"));
   await until("it is done", async () => (await after.state()) === "TASK_STATE_COMPLETED");
   await endAll([without.child, after.child], patientClock);
-  for (const { events } of [without, after]) {
-    expect(await events()).toMatchObject([START, { event: "session_end", exit_status: "ok" }]);
+  for (const [version, { events }] of [
+    ["0.1.0", without],
+    ["0.2.0", after],
+  ] as const) {
+    expect(await events()).toMatchObject([
+      { ...START, version },
+      { event: "session_end", exit_status: "ok" },
+    ]);
   }
 });
 
