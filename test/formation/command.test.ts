@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { truncateSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { formationUsage } from "../../src/cli/formation/flags.ts";
 import { parseFormation } from "../../src/formation/index.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
@@ -56,6 +56,19 @@ describe("exit statuses", () => {
     await other.publish("local/a@1.0.0");
     const changed = await run("--expect", file);
     expect([changed.status, changed.stdout.split("\n")[0]]).toEqual([1, "Newly granted:"]);
+  });
+
+  test("are the same if files are named from the folder in which npm was called", async () => {
+    const INIT_CWD = dirname(registry().path);
+    const run = (...args: string[]) =>
+      formation([WHOLE, "--registry-path", basename(registry().path), ...args], { INIT_CWD });
+    const { status, stdout } = await run("--format", "json");
+    expect(status).toBe(0);
+    using scratch = scratchDirectory();
+    const file = join(scratch.path, "formation.json");
+    writeFileSync(file, stdout);
+    const same = await run("--expect", relative(INIT_CWD, file));
+    expect([same.status, same.stdout, same.stderr]).toEqual([0, "Nothing changed.\n", ""]);
   });
 });
 

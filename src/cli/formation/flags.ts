@@ -48,10 +48,15 @@ const FLAGS = {
   why: { type: "string", valueHint: "PARENT CHILD" },
 } as const;
 
-/** One line that shows every argument. */
+/** One line for each of the two questions, with every argument that it takes. */
 export function formationUsage(): string {
-  const flags = Object.entries(FLAGS).map(([name, { valueHint }]) => `[--${name} ${valueHint}]`);
-  return `usage: formation ${CAPSULE} ${flags.join(" ")}`;
+  const all = Object.keys(FLAGS) as (keyof typeof FLAGS)[];
+  const show = (name: keyof typeof FLAGS) => `--${name} ${FLAGS[name].valueHint}`;
+  const optional = (names: typeof all) => names.map((name) => `[${show(name)}]`).join(" ");
+  return [
+    `usage: formation ${CAPSULE} ${optional(all.filter((name) => name !== "why"))}`,
+    `       formation ${show("why")} ${optional(["registry-path", "platform"])}`,
+  ].join("\n");
 }
 
 export function readFormationFlags(argv: readonly string[]): FormationFlagsReading {

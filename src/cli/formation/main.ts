@@ -33,6 +33,9 @@ const NOT_GRANTED = 1;
 /** There is no answer: the arguments, the root or the expected formation cannot be read. */
 const NO_ANSWER = 2;
 
+/** The user's folder. npm runs scripts in the package's folder. */
+const STARTED_IN = process.env.INIT_CWD ?? process.cwd();
+
 /** How much is written at once. */
 const CHUNK_CHARACTERS = 64 * 1024;
 
@@ -70,7 +73,7 @@ async function perform({ task, registryPath, platform, limits }: FormationFlags)
   if (registry === undefined) {
     return { ok: false, fault: "HOME is not an absolute path: give --registry-path" };
   }
-  const where = { registryPath: resolve(registry), platform };
+  const where = { registryPath: resolve(STARTED_IN, registry), platform };
   const colour = Boolean(process.stdout.isTTY) && !process.env.NO_COLOR;
   const answer = (lines: Iterable<string>, isGood: boolean): Outcome => ({
     ok: true,
@@ -125,7 +128,7 @@ function linesOf(formation: Formation, format: Format, colour: boolean): Iterabl
 
 function readExpected(file: string): ReturnType<typeof parseFormation> {
   try {
-    const earlier = parseFormation(readFileSync(file, "utf8"));
+    const earlier = parseFormation(readFileSync(resolve(STARTED_IN, file), "utf8"));
     return earlier.ok ? earlier : { ok: false, fault: `--expect ${file}: ${earlier.fault}` };
   } catch (error) {
     return { ok: false, fault: `--expect ${file}: ${describeOsError(error)}` };
