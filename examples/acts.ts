@@ -137,5 +137,5 @@ export async function play({
   const told = await new Response(running.stdout).text();
   await running.exited;
   await daemon.stop();
-  return { told, project, shorten: (text) => text.replaceAll(home, "~").replaceAll(directory, "…") };
+  return { told, project, shorten: (text) => text.replaceAll(home, "~").replaceAll(directory, "/…") };
 }

@@ -6,6 +6,7 @@
  */
 import { readFileSync } from "node:fs";
 import { isAbsolute, join, resolve } from "node:path";
+import { describeOsError } from "../src/os-error.ts";
 import type { Envelope } from "../src/referee/envelope.ts";
 import { parseArtifactName, parseArtifactVersion } from "../src/registry/artifact-name.ts";
 import { readManifest } from "../src/registry/manifest.ts";
@@ -49,7 +50,7 @@ const started = process.env.INIT_CWD ?? process.cwd();
 async function pack(args: readonly string[]): Promise<string[]> {
   const { folder, registry } = readArguments(args);
   const manifestPath = join(folder, "murmur.yaml");
-  const reading = readManifest(readFileSync(manifestPath, "utf8"));
+  const reading = readManifest(readText(manifestPath));
   if (!reading.ok) throw new Refusal(`manifest parse error: ${manifestPath}: ${reading.fault}`);
   const { name: declared, version: declaredVersion } = reading.manifest;
   const name = parseArtifactName(declared.includes("/") ? declared : `local/${declared}`);
@@ -74,6 +75,14 @@ async function pack(args: readonly string[]): Promise<string[]> {
     "what the daemon holds of it:",
     ...describe(held),
   ];
+}
+
+function readText(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new Refusal(`${path}: ${describeOsError(error)}`);
+  }
 }
 
 /** One line for each axis on which the capsule holds something. */

@@ -67,7 +67,7 @@ export const ENDPOINTS: readonly Endpoint[] = [
     operation: "spawn",
     summary: "Ask permission to spawn a capsule",
     description:
-      "Judges the session that the credential names: its allow list, then depth, machine ceiling and concurrency, then the envelope of the artifact that the registry resolves. A grant holds a slot until the approval is redeemed or expires.",
+      "Judges the session that the credential names: its allow list, then depth, machine ceiling and concurrency, then the envelope of the artifact that the registry resolves. A grant takes a slot. The slot is free again when the child deregisters, or, if the approval was never redeemed, when it expires or the asking session deregisters.",
     headers: SpawnHeaders,
     needs: [CREDENTIAL_HEADER],
     body: SpawnBody,

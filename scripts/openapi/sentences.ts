@@ -69,7 +69,7 @@ const SENTENCES: { readonly [K in Exclude<Kind, "bad-body" | "bad-outcome">]: re
   unresolved: [
     unresolved(
       "registry error for",
-      "not found: /home/you/.murmur/artifacts/local/researcher/1.0.0/researcher-1.0.0.mur.zip.sha256: No such file or directory (os error 2)",
+      "not found: /home/you/.murmur/artifacts/local/researcher/1.0.0/researcher-1.0.0.mur.zip: No such file or directory (os error 2)",
     ),
     unresolved("manifest extraction failed:", "it holds no murmur.yaml at its root"),
     unresolved("manifest parse error:", "capabilities.network.allow: must be a list"),

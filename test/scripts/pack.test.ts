@@ -109,7 +109,7 @@ test.each([
   ],
   ["a bad name", { "murmur.yaml": "name: Worker\nversion: 1.0.0\n" }, "name must be"],
   ["a bad version", { "murmur.yaml": "name: worker\nversion: a/b\n" }, "version must be"],
-  ["no manifest", {}, "murmur.yaml"],
+  ["no manifest", {}, "murmur.yaml: No such file or directory (os error 2)"],
 ])("%s is reported in one line, and nothing is published", (what, files, fault) => {
   const path = folder(what.replaceAll(" ", "-"), files);
   const registry = join(path, ".registry");
