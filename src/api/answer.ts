@@ -42,7 +42,7 @@ function logRequest(request: Request, refusal: Refusal, log: DecisionLog): void 
 
 function detailOf(refusal: Refusal): string | undefined {
   if (refusal.kind === "bad-body") return refusal.what;
-  if (refusal.kind === "not-found" && refusal.isInexact) return "the path was not sent as one of the five";
+  if (refusal.kind === "not-found" && refusal.isInexact) return "no endpoint has this path, as it was sent";
   return undefined;
 }
 

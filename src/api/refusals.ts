@@ -7,8 +7,7 @@ import type { Bound } from "../referee/bounds.ts";
 import type { Coordinates, Sha256 } from "../registry/artifact-name.ts";
 
 export type Refusal =
-  /** No such path, method or malformed id. */
-  /** `isInexact`: the path names a route only once it was decoded or its dots were resolved. */
+  /** No such path, method or malformed id. `isInexact`: no endpoint has this path, as it was sent. */
   | { readonly kind: "not-found"; readonly isInexact?: true }
   | { readonly kind: "session-not-found" }
   /** A caller that a loopback daemon must not answer, such as a web page. `why` completes "this daemon answers only …". */
