@@ -15,17 +15,21 @@ import { decodeManifest } from "../registry/manifest.ts";
 import { Registry } from "../registry/registry.ts";
 import { fault, ok, type Result } from "../result.ts";
 
+/** What a launch needs to know of a child. Whatever else is in its manifest is read by the child's own runtime. */
+export interface ChildManifest {
+  readonly envAllow: readonly string[];
+  /** The largest work folder that may be copied, in bytes. */
+  readonly workdirMaxBytes: number;
+}
+
 /** Declarations as written. Lists are in the manifest's order. `${VAR}` is not resolved. */
-export interface RuntimeManifest {
+export interface RuntimeManifest extends ChildManifest {
   readonly name: string;
   readonly version: string;
   /** Full names. No two share a bare name, because a model uses only the bare name. */
   readonly spawnAllow: readonly ArtifactName[];
-  readonly envAllow: readonly string[];
   /** Capsules that start with a copy of their parent's work folder; each is also in `spawnAllow`. */
   readonly workdirSnapshot: readonly ArtifactName[];
-  /** The largest work folder that may be copied, in bytes. */
-  readonly workdirMaxBytes: number;
   /** `lifecycle.delegation_deadline_secs`, whole seconds. */
   readonly delegationDeadlineSecs: number | undefined;
   /** `lifecycle.after_task`: whether the session ends with its task, or listens until it is ended. */
@@ -36,27 +40,44 @@ export type AfterTask = "exit" | "sleep";
 
 /** A runtime's store: where `mur` installs and publishes to. */
 export interface ArtifactStore {
-  /** A manifest with the hash of its artifact, both from the same bytes. The fault is a sentence with the coordinates. */
-  resolve(
-    coordinates: Coordinates,
-  ): Promise<Result<{ readonly sha256: Sha256; readonly manifest: RuntimeManifest }, string>>;
+  /** The manifest of the capsule that runs here. */
+  resolve(coordinates: Coordinates): Resolution<RuntimeManifest>;
+  resolveChild(coordinates: Coordinates): Resolution<ChildManifest>;
 }
+
+/** A manifest with the hash of its artifact, both from the same bytes. The fault is a sentence with the coordinates. */
+type Resolution<M> = Promise<Result<{ readonly sha256: Sha256; readonly manifest: M }, string>>;
 
 const DEFAULT_WORKDIR_MAX_BYTES = 10 * 1024 ** 3;
 
 /** The store under `home`, in `.murmur/artifacts`. */
 export function artifactStore(home: string): ArtifactStore {
+  const path = join(home, ".murmur", "artifacts");
+  return { resolve: resolver(path, runtimeManifest), resolveChild: resolver(path, childManifest) };
+}
+
+function resolver<M extends object>(
+  path: string,
+  read: (top: Block) => M,
+): (coordinates: Coordinates) => Resolution<M> {
   const registry = new Registry({
-    path: join(home, ".murmur", "artifacts"),
-    readManifest: (source) => decodeManifest(source, runtimeManifest),
+    path,
+    readManifest: (source) => decodeManifest(source, read),
     lower: (manifest) => manifest,
   });
+  return async (coordinates) => {
+    const resolution = await registry.resolve(coordinates);
+    if (!resolution.ok) return fault(resolution.message);
+    return ok({ sha256: resolution.artifact.sha256, manifest: resolution.artifact.held });
+  };
+}
+
+function childManifest(top: Block): ChildManifest {
+  const capabilities = top.block("capabilities");
   return {
-    async resolve(coordinates) {
-      const resolution = await registry.resolve(coordinates);
-      if (!resolution.ok) return fault(resolution.message);
-      return ok({ sha256: resolution.artifact.sha256, manifest: resolution.artifact.held });
-    },
+    envAllow: capabilities.block("env").texts("allow"),
+    workdirMaxBytes:
+      wholeNumber(capabilities.block("resources"), "workdir_max_bytes") ?? DEFAULT_WORKDIR_MAX_BYTES,
   };
 }
 
@@ -70,14 +91,12 @@ function runtimeManifest(top: Block): RuntimeManifest {
     name: top.requiredText("name"),
     version: top.requiredText("version"),
     spawnAllow,
-    envAllow: capabilities.block("env").texts("allow"),
+    ...childManifest(top),
     workdirSnapshot: spawn.texts("workdir_snapshot").map((text) => {
       const name = byText.get(text);
       if (name) return name;
       throw new Error(`${spawn.path("workdir_snapshot")}: '${text}' is not in ${spawn.path("allow")}`);
     }),
-    workdirMaxBytes:
-      wholeNumber(capabilities.block("resources"), "workdir_max_bytes") ?? DEFAULT_WORKDIR_MAX_BYTES,
     delegationDeadlineSecs: wholeNumber(lifecycle, "delegation_deadline_secs"),
     afterTask: afterTask(lifecycle),
   };

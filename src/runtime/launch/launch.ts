@@ -14,7 +14,7 @@ import { childCommand } from "../contract/arguments.ts";
 import { childEnvironment } from "../contract/environment.ts";
 import { openLifeline, type ParentLifeline } from "../contract/lifeline.ts";
 import type { ChildDirectory } from "../directories.ts";
-import type { RuntimeManifest } from "../manifest.ts";
+import type { ChildManifest } from "../manifest.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
@@ -36,7 +36,7 @@ interface Launch {
   readonly session: RegisteredSession;
   readonly asked: LaunchRequest;
   readonly approval: SpawnApproval;
-  readonly manifest: RuntimeManifest;
+  readonly manifest: ChildManifest;
   readonly lifeline: ParentLifeline;
 }
 
@@ -103,10 +103,10 @@ async function judgedManifest(
   session: RegisteredSession,
   asked: LaunchRequest,
   approval: SpawnApproval,
-): Promise<Result<RuntimeManifest, FailedLaunch>> {
-  const packed = await session.store.resolve(asked);
+): Promise<Result<ChildManifest, FailedLaunch>> {
+  const packed = await session.store.resolveChild(asked);
   const no = (why: string) => fault(failed("artifact", asked, why));
-  if (!packed.ok) return no(`this capsule's own store does not hold it: ${packed.fault}`);
+  if (!packed.ok) return no(`this capsule's own store has no copy of it that can be used: ${packed.fault}`);
   const { sha256, manifest } = packed.value;
   if (sha256 === approval.sha256) return ok(manifest);
   const both = `in the store ${sha256}, judged ${approval.sha256}`;

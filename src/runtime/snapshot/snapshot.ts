@@ -142,10 +142,11 @@ function runThread({ source, signal, onProgress }: SnapshotRequest, task: CopyTa
 }
 
 function describe({ source, destination, ceilingBytes }: SnapshotRequest, found: Cause): string {
-  const copying = `the work folder ${source.path} could not be copied to ${destination.path}`;
+  const limit = "capabilities.resources.workdir_max_bytes";
+  const copying = `the work folder ${source.path} could not be copied to ${destination.path} (at most ${ceilingBytes} bytes by ${limit})`;
   switch (found.kind) {
     case "ceiling":
-      return `the work folder ${source.path} holds more than the ${ceilingBytes} bytes that this capsule's copy of it may hold; raise capabilities.resources.workdir_max_bytes in its manifest, or take something out of the folder`;
+      return `the work folder ${source.path} holds more than the ${ceilingBytes} bytes that this capsule's copy of it may hold; raise ${limit} in its manifest, or take something out of the folder`;
     case "aborted":
       return `${copying}: it was given up`;
     case "failed":

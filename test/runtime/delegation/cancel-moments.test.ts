@@ -133,7 +133,11 @@ describe("at each moment", () => {
     if (stride > 1) return;
     // Some runs ended it between these steps, and each of the steps was a moment of its own.
     expect(came).toContain("terminated");
-    for (const step of ["registration.client.spawn has settled", "store.resolve has settled", "door.await"]) {
+    for (const step of [
+      "registration.client.spawn has settled",
+      "store.resolveChild has settled",
+      "door.await",
+    ]) {
       expect(moments).toContain(step);
     }
   });

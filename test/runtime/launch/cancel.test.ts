@@ -91,7 +91,7 @@ test("a launch that is aborted at any moment leaves nothing behind", async () =>
   for (const step of [
     "clock.after()",
     "registration.client.spawn has settled",
-    "store.resolve has settled",
+    "store.resolveChild has settled",
     "the copy",
     "environment",
   ]) {

@@ -2,10 +2,11 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { endAll, parseArtifactName, parseDoorUrl } from "../../../src/runtime/index.ts";
+import { publishCapsule } from "../../kit/host.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { patientClock } from "../../kit/patient-clock.ts";
 import { until } from "../../kit/until.ts";
-import { openParent, sharedParent } from "../parent.ts";
+import { coordinates, openParent, sharedParent, WORKER } from "../parent.ts";
 import { createWorld, processesOf, ROOMY } from "../world.ts";
 
 const { world, parent } = sharedParent();
@@ -223,6 +224,16 @@ describe("when a launch fails", () => {
 });
 
 describe("only the artifact that was judged is launched", () => {
+  test("and what its manifest says to its own runtime alone is judged there", async () => {
+    const body = `capabilities: {${WORKER}}\nlifecycle: {after_task: doze}\n`;
+    await publishCapsule(world().registry, "local/worker", body, "0.2.0");
+    const why = "'local/worker/0.2.0': lifecycle.after_task: must be exit or sleep";
+    expect(await parent().launch("report", coordinates("local/worker", "0.2.0"))).toMatchObject({
+      kind: "failed",
+      failure: { cause: "ended", lastLines: [`E-MAN-003: manifest parse error: ${why}`] },
+    });
+  });
+
   test("so different bytes under the same coordinates start nothing", async () => {
     const apart = await createWorld(ROOMY, { apart: true });
     try {

@@ -31,7 +31,7 @@ test("a copy of exactly the ceiling succeeds; one byte more stops it, and nothin
   expect((await copying.copied({ ceilingBytes: 10 })).bytes).toBe(10);
 });
 
-test("a destination that cannot take an entry fails the copy and says which", async () => {
+test("a destination that cannot take an entry fails the copy, which says which one and names the ceiling", async () => {
   const { copy } = copying;
   mkdirSync(at("sub"));
   writeFileSync(at("sub", "file"), "mine");
@@ -39,6 +39,7 @@ test("a destination that cannot take an entry fails the copy and says which", as
   const fault = await copying.faultOf();
   expect(fault.kind).toBe("failed");
   expect(fault.message).toContain("sub could not be made: ");
+  expect(fault.message).toMatch(/\(at most \d+ bytes by capabilities\.resources\.workdir_max_bytes\): /);
   expect(readFileSync(at("sub", "file"), "utf8")).toBe("mine");
 });
 
