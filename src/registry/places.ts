@@ -16,8 +16,8 @@ export function platformName(platform: NodeJS.Platform = process.platform, arch 
 
 /** The files for a coordinate, and every path that was checked to find them. */
 export interface Place {
-  readonly zip: string;
-  readonly sidecar: string;
+  readonly zip: Found;
+  readonly sidecar: Found;
   /** Every path that was checked, missing ones too, with its stamp. */
   readonly seen: readonly Sighting[];
   /** Unix milliseconds, read before the first check. */
@@ -41,15 +41,13 @@ export function locate(
   const seen: Sighting[] = [];
   try {
     for (const candidate of [`${base}-${registry.platform}`, base]) {
-      const zip = `${candidate}.mur.zip`;
-      const sidecar = `${candidate}.sha256`;
       // Both files of the pair must exist.
-      const isWhole = [zip, sidecar].every((path) => {
-        const sighting = sight(path);
-        seen.push(sighting);
-        return sighting.stamp !== undefined;
-      });
-      if (isWhole) return { ok: true, place: { zip, sidecar, seen, seenAt } };
+      const zip = sight(`${candidate}.mur.zip`);
+      seen.push(zip);
+      if (!isFound(zip)) continue;
+      const sidecar = sight(`${candidate}.sha256`);
+      seen.push(sidecar);
+      if (isFound(sidecar)) return { ok: true, place: { zip, sidecar, seen, seenAt } };
     }
   } catch (error) {
     const path = isSystemError(error) && "path" in error ? String(error.path) : base;
@@ -63,6 +61,15 @@ export function locate(
 export interface Sighting {
   readonly path: string;
   readonly stamp: Stamp | undefined;
+}
+
+/** A path with a file. */
+export interface Found extends Sighting {
+  readonly stamp: Stamp;
+}
+
+function isFound(sighting: Sighting): sighting is Found {
+  return sighting.stamp !== undefined;
 }
 
 /**
@@ -106,13 +113,17 @@ function isLike({ path, stamp }: Sighting): boolean {
   } catch {
     return false;
   }
-  if (!now || !stamp) return now === stamp;
+  return now && stamp ? isSameFile(now, stamp) : now === stamp;
+}
+
+/** Whether two stamps are of one file that has not changed in between. */
+export function isSameFile(one: Stamp, other: Stamp): boolean {
   return (
-    now.ctimeNs === stamp.ctimeNs &&
-    now.mtimeNs === stamp.mtimeNs &&
-    now.size === stamp.size &&
-    now.ino === stamp.ino &&
-    now.dev === stamp.dev
+    one.ctimeNs === other.ctimeNs &&
+    one.mtimeNs === other.mtimeNs &&
+    one.size === other.size &&
+    one.ino === other.ino &&
+    one.dev === other.dev
   );
 }
 

@@ -144,7 +144,7 @@ export class Registry<Held, Read = Manifest> {
         return { ...reading, lasting: reading.lasting && isSettled(seen, seenAt), seen };
       }
       const again = locate(coordinates, this.#directory);
-      const fault = again.ok ? `${zip}: changed while it was being read` : again.fault;
+      const fault = again.ok ? `${zip.path}: changed while it was being read` : again.fault;
       if (!again.ok || attempt === READ_ATTEMPTS) {
         return { resolution: registryFault(key, fault), lasting: false, seen };
       }
@@ -153,15 +153,15 @@ export class Registry<Held, Read = Manifest> {
   }
 
   async #readOnce(key: string, { zip, sidecar }: Place): Promise<Reading<Held>> {
-    const promised = readSidecar(sidecar, this.#descriptors);
+    const promised = readSidecar(sidecar.path, this.#descriptors, sidecar.stamp);
     if (!promised.ok) return { resolution: registryFault(key, promised.fault), lasting: promised.lasting };
-    const file = await inSlices(readArtifactFile(zip, this.#descriptors));
+    const file = await inSlices(readArtifactFile(zip.path, this.#descriptors, zip.stamp));
     if (file.kind === "failed" || file.kind === "unreadable") {
       return { resolution: registryFault(key, file.fault), lasting: file.kind === "unreadable" };
     }
     if (file.sha256 !== promised.sha256) {
       const hashes = `(named ${promised.sha256}, found ${file.sha256})`;
-      const fault = `${sidecar} names another hash than that of ${zip} ${hashes}`;
+      const fault = `${sidecar.path} names another hash than that of ${zip.path} ${hashes}`;
       return { resolution: registryFault(key, fault), lasting: true };
     }
     if (file.kind === "not-an-archive") {

@@ -40,7 +40,7 @@ describe("an artifact", () => {
       const found = locate(coordinates, { path: fresh.path, platform: "mine", now: () => 42 });
       if (!found.ok) throw new Error(found.fault);
       const { place } = found;
-      expect([place.zip, place.sidecar, place.seenAt]).toEqual([
+      expect([place.zip.path, place.sidecar.path, place.seenAt]).toEqual([
         `${base}${chosen}.mur.zip`,
         `${base}${chosen}.sha256`,
         42,
@@ -55,7 +55,7 @@ describe("an artifact", () => {
   test("is still searched for if half of the pair for this platform is missing", () => {
     write("-mine.mur.zip", ...ANY);
     const found = find();
-    expect(found.ok && found.place.zip).toBe(`${base}.mur.zip`);
+    expect(found.ok && found.place.zip.path).toBe(`${base}.mur.zip`);
     expect(found.ok && found.place.seen.map(({ path }) => path.slice(base.length))).toEqual([...OWN, ...ANY]);
   });
 
