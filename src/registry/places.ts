@@ -39,6 +39,7 @@ export function locate(
   const base = join(registry.path, name, version, `${bareName(name)}-${version}`);
   const seenAt = registry.now();
   const seen: Sighting[] = [];
+  let missing = `${base}.mur.zip`;
   try {
     for (const candidate of [`${base}-${registry.platform}`, base]) {
       // Both files of the pair must exist.
@@ -48,12 +49,13 @@ export function locate(
       const sidecar = sight(`${candidate}.sha256`);
       seen.push(sidecar);
       if (isFound(sidecar)) return { ok: true, place: { zip, sidecar, seen, seenAt } };
+      // Half of a pair is there, so its other half is what somebody has to look for.
+      missing = sidecar.path;
     }
   } catch (error) {
     const path = isSystemError(error) && "path" in error ? String(error.path) : base;
     return { ok: false, fault: `${path}: ${describeOsError(error)}` };
   }
-  const missing = seen.at(-1)?.path ?? base;
   return { ok: false, fault: `not found: ${missing}: No such file or directory (os error 2)` };
 }
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import type { ArtifactVersion } from "../../src/registry/artifact-name.ts";
@@ -24,6 +24,11 @@ const write = (...files: string[]) => {
 };
 const OWN = ["-mine.mur.zip", "-mine.sha256"];
 const ANY = [".mur.zip", ".sha256"];
+
+const missing = (file: string) => ({
+  ok: false as const,
+  fault: `not found: ${base}${file}: No such file or directory (os error 2)`,
+});
 
 describe("an artifact", () => {
   test("is the complete pair for this platform, or else the complete pair for any platform", () => {
@@ -60,10 +65,6 @@ describe("an artifact", () => {
   });
 
   test("that does not exist reports what is missing from the pair for any platform", () => {
-    const missing = (file: string) => ({
-      ok: false as const,
-      fault: `not found: ${base}${file}: No such file or directory (os error 2)`,
-    });
     expect(find()).toEqual(missing(".mur.zip"));
     write(".sha256");
     expect(find()).toEqual(missing(".mur.zip"));
@@ -71,12 +72,14 @@ describe("an artifact", () => {
     expect(find()).toEqual(missing(".mur.zip"));
   });
 
-  test("that has no sidecar is reported as such", () => {
-    write(".mur.zip", "-mine.mur.zip");
-    expect(find()).toEqual({
-      ok: false,
-      fault: `not found: ${base}.sha256: No such file or directory (os error 2)`,
-    });
+  test("that has no sidecar is reported as such, for this platform only if there is no archive for any", () => {
+    write("-mine.mur.zip");
+    expect(find()).toEqual(missing("-mine.sha256"));
+    write(".sha256");
+    expect(find()).toEqual(missing("-mine.sha256"));
+    rmSync(`${base}.sha256`);
+    write(".mur.zip");
+    expect(find()).toEqual(missing(".sha256"));
   });
 
   test("that cannot be accessed is reported with the path and the reason", () => {
