@@ -89,7 +89,8 @@ function readRecord(path: Buffer, buffer: Buffer): RunningRecord | undefined {
   }
 }
 
-const UTF8 = new TextDecoder("utf-8", { fatal: true });
+/** A byte order mark stays in the text, and JSON.parse refuses it. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The record in the bytes of one file, or `undefined` if a key is missing, malformed or of the wrong type. */
 export function parseRunningRecord(bytes: Uint8Array): RunningRecord | undefined {

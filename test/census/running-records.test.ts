@@ -70,6 +70,10 @@ describe("a running record", () => {
     expect(parseRunningRecord(Buffer.from(text))).toBeUndefined();
   });
 
+  test("that begins with a byte order mark is unreadable, because JSON has none", () => {
+    expect(parseRunningRecord(Buffer.from(`\ufeff${JSON.stringify(whole)}`))).toBeUndefined();
+  });
+
   test("that is not UTF-8 is unreadable", () => {
     const bytes = Buffer.from(JSON.stringify({ ...whole, workdir: "xx" }).replace("xx", "\u00ff"), "latin1");
     expect(parseRunningRecord(bytes)).toBeUndefined();
