@@ -2,7 +2,7 @@
 
 import { statSync } from "node:fs";
 import { availableParallelism, constants } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { isAbsolute } from "node:path";
 import { type App, createApp, PATHS } from "./api/app.ts";
 import { isSessionId } from "./api/schemas.ts";
 import { type Census, takeCensus } from "./census/census.ts";
@@ -10,6 +10,7 @@ import type { Flags } from "./cli/flags.ts";
 import { createDecisionLog, type DecisionLog } from "./log/decision-log.ts";
 import { announce, stderrLines } from "./log/stderr.ts";
 import { describeErrno, describeOsError } from "./os-error.ts";
+import { absolutePath, pathBelow } from "./paths.ts";
 import { defaultCeiling } from "./referee/bounds.ts";
 import { lowerManifest } from "./referee/envelope.ts";
 import { READINGS_AT_ONCE } from "./registry/lanes.ts";
@@ -60,7 +61,9 @@ export async function startDaemon(
     randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
     wall: Date.now,
   });
-  const registryPath = resolve(flags.registryPath ?? join(environment.HOME ?? "", ".murmur", "artifacts"));
+  const registryPath = absolutePath(
+    flags.registryPath ?? pathBelow(environment.HOME ?? "", ".murmur", "artifacts"),
+  );
   const log = createDecisionLog(environment, stderrLines);
   const app = createApp({
     limits,
@@ -107,7 +110,7 @@ async function countRunning(home: string | undefined): Promise<Result<Census, st
   if (!isAbsolute(home)) return unresolvedHome("HOME is not an absolute path");
   // Its bytes are lost: what stands there instead is another directory, or none.
   if (home.includes("\ufffd")) return unresolvedHome("HOME is not valid UTF-8");
-  const directory = join(home, ".murmur", "running");
+  const directory = pathBelow(home, ".murmur", "running");
   const begun = performance.now();
   const taken = await inSlices(takeCensus(directory));
   if (!taken.ok) return taken;

@@ -1,8 +1,8 @@
 /** Where an artifact is: the pair of files for its coordinates in the registry's directory, and whether they have changed. */
 
 import { statSync } from "node:fs";
-import { join } from "node:path";
 import { describeOsError, isSystemError } from "../os-error.ts";
+import { pathBelow } from "../paths.ts";
 import { bareName, type Coordinates } from "./artifact-name.ts";
 
 /** The platforms that artifacts are published for, as in the names of their files. */
@@ -36,7 +36,7 @@ export function locate(
   { name, version }: Coordinates,
   registry: RegistryDirectory,
 ): { readonly ok: true; readonly place: Place } | { readonly ok: false; readonly fault: string } {
-  const base = join(registry.path, name, version, `${bareName(name)}-${version}`);
+  const base = pathBelow(registry.path, name, version, `${bareName(name)}-${version}`);
   const seenAt = registry.now();
   const seen: Sighting[] = [];
   let missing = `${base}.mur.zip`;

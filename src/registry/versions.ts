@@ -1,8 +1,8 @@
 /** Lists the versions of a name in the registry. Requests name one version; this is for tools that show all of them. */
 
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
 import { describeOsError, isSystemError } from "../os-error.ts";
+import { pathBelow } from "../paths.ts";
 import { type ArtifactName, type ArtifactVersion, parseArtifactVersion } from "./artifact-name.ts";
 
 /** The versions in ascending order, or one sentence that names the path and the OS error. */
@@ -15,12 +15,12 @@ export type VersionListing =
  * platform, the registry says.
  */
 export function listVersions(registryPath: string, name: ArtifactName): VersionListing {
-  const directory = join(registryPath, name);
+  const directory = pathBelow(registryPath, name);
   try {
     const versions = readdirSync(directory)
       .map(parseArtifactVersion)
       .filter((version) => version !== undefined)
-      .filter((version) => holdsArchive(join(directory, version)));
+      .filter((version) => holdsArchive(pathBelow(directory, version)));
     return { ok: true, versions: versions.sort(byNumbers) };
   } catch (error) {
     if (isMissing(error)) return { ok: true, versions: [] };

@@ -7,8 +7,9 @@
  */
 
 import { realpathSync } from "node:fs";
-import { isAbsolute, join, resolve } from "node:path";
+import { isAbsolute, join } from "node:path";
 import { describeOsError } from "../os-error.ts";
+import { absolutePath } from "../paths.ts";
 import { fault, ok, type Result } from "../result.ts";
 import { inSlices } from "../slices.ts";
 import { close } from "../sys/descriptors.ts";
@@ -81,7 +82,7 @@ function makeAll(options: SessionDirectoriesOptions, hold: Hold): Result<Session
   const { sessionId } = options;
   const home = hold(openHome(options.home));
   if (!home.ok) return home;
-  const workdir = hold(openResolved(resolve(options.workdir), "the work folder"));
+  const workdir = hold(openResolved(absolutePath(options.workdir), "the work folder"));
   if (!workdir.ok) return workdir;
   const murmur = hold(openMurmur(home.value));
   if (!murmur.ok) return murmur;
@@ -116,7 +117,8 @@ function openResolved(path: string, what: string): Result<HeldDirectory, string>
   const notText = fault(`${what}, ${path}, is not valid UTF-8`);
   if (path.includes("\uFFFD")) return notText;
   try {
-    const resolved = realpathSync(path);
+    // The other one removes `..` by text before it looks at any link.
+    const resolved = realpathSync.native(path);
     if (resolved.includes("\uFFFD")) return notText;
     const opened = openDirectoryPath(resolved);
     if (opened.ok) return ok(holdDirectory(resolved, opened.value));

@@ -1,10 +1,19 @@
 /** What the executable counts of the capsules that ran before it. */
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { chmodSync, linkSync, mkdirSync, readdirSync, renameSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { compiledBinary } from "../kit/binary.ts";
-import { createHost, spawns } from "../kit/host.ts";
+import { createHost, publishCapsule, spawns } from "../kit/host.ts";
 import { recordOf, sleeper, startTokenOf, writeRecord } from "../kit/records.ts";
 import { until } from "../kit/until.ts";
 
@@ -53,6 +62,28 @@ describe("the census at startup", () => {
     );
     await child.end();
     await daemon.stop();
+  });
+
+  test("counts below the HOME that the kernel finds, if a link stands before a ..", async () => {
+    await using host = createHost();
+    const home = join(host.home, "elsewhere");
+    mkdirSync(join(home, "deep"), { recursive: true });
+    symlinkSync(join(home, "deep"), join(host.home, "link"));
+    const child = sleeper();
+    writeRecord(home, { session_id: "ses_a", pid: child.pid, process_start: startTokenOf(child.pid) });
+    await publishCapsule(join(home, ".murmur", "artifacts"), "local/root");
+    const behind = `${host.home}/link/..`;
+    for (const registry of [[], ["--registry-path", "link/../.murmur/artifacts"]]) {
+      const daemon = await host.start(["--spawn-allow", "local/root", ...registry], {
+        prefix: ["env", `HOME=${behind}`],
+      });
+      expect(daemon.stderr()).toStartWith(
+        `mur-roost: 1 live capsules already running on this host, counted from ${behind}/.murmur/running (`,
+      );
+      expect((await daemon.caller.register("ses_root", "local/root")).status).toBe(200);
+      await daemon.stop();
+    }
+    await child.end();
   });
 
   test.each(["SIGTERM", "SIGINT"] as const)("that takes long is ended by %s, with 0", async (signal) => {

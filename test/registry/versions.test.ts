@@ -36,6 +36,18 @@ describe("the versions of a name", () => {
     expect(list()).toEqual({ ok: true, versions: versions.sort() as never });
   });
 
+  test("are in the folder that the kernel finds, if a link stands before a ..", () => {
+    publish("0.1.0");
+    const deep = join(scratch.path, "deep");
+    mkdirSync(deep);
+    using elsewhere = scratchDirectory();
+    symlinkSync(deep, join(elsewhere.path, "link"));
+    expect(listVersions(`${elsewhere.path}/link/..`, NAME)).toEqual({
+      ok: true,
+      versions: ["0.1.0"] as never,
+    });
+  });
+
   test("are those with an archive for any platform", () => {
     publish("0.1.0", "tool-0.1.0-linux-x86_64.mur.zip");
     publish("0.2.0", "tool-0.2.0.sha256");

@@ -79,6 +79,17 @@ test("HOME and the work folder may be links: they are resolved first", () => {
   made.close();
 });
 
+test("HOME and the work folder are the folders that the kernel finds, if a link stands before a ..", () => {
+  mkdirSync(folder.at("home", "deep"));
+  symlinkSync(folder.at("home", "deep"), folder.at("link"));
+  // By text these would be taken for the right ones.
+  mkdirSync(folder.at("project"));
+  const made = must(create({ home: `${folder.at("link")}/..`, workdir: `${folder.at("link")}/../project` }));
+  expect(made.home.path).toBe(home);
+  expect(made.workdir.path).toBe(workdir);
+  made.close();
+});
+
 test("below HOME a link is refused at every component, and nothing is made behind it", async () => {
   const elsewhere = folder.at("elsewhere");
   mkdirSync(elsewhere);

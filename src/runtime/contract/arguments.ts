@@ -1,6 +1,5 @@
 /** The command line of a delegated child: its parent writes it, and the child reads it. */
 
-import { resolve } from "node:path";
 import {
   type ArtifactName,
   type ArtifactVersion,
@@ -8,6 +7,7 @@ import {
   parseArtifactName,
   parseArtifactVersion,
 } from "../../registry/artifact-name.ts";
+import { absolutePath } from "../../paths.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { type JsonObject, parseJsonObject } from "../wire.ts";
 import type { Environment } from "./environment.ts";
@@ -43,8 +43,8 @@ export function childCommand(
 function binary(environment: Environment): string {
   const configured = environment.MURMUR_MUR_BINARY ?? "";
   if (configured.trim() === "") return process.execPath;
-  if (configured.includes("/")) return resolve(configured);
-  return Bun.which(configured, { PATH: environment.PATH ?? "" }) ?? resolve(configured);
+  if (configured.includes("/")) return absolutePath(configured);
+  return Bun.which(configured, { PATH: environment.PATH ?? "" }) ?? absolutePath(configured);
 }
 
 /** What a runtime was told to run. */

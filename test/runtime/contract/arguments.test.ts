@@ -1,5 +1,16 @@
 import { describe, expect, test } from "bun:test";
+import type { ArtifactVersion } from "../../../src/registry/artifact-name.ts";
+import { childCommand } from "../../../src/runtime/contract/arguments.ts";
 import { parseRunArguments } from "../../../src/runtime/index.ts";
+import { nameOf } from "../../kit/in-process.ts";
+
+test("a child's executable is the file that the kernel finds, from the parent's folder", () => {
+  const child = { name: nameOf("local/a"), version: "1" as ArtifactVersion };
+  const [absolute, relative] = ["/link/../bin/mur", "./link/../mur"].map(
+    (binary) => childCommand({ MURMUR_MUR_BINARY: binary }, child, "/w", undefined)[0],
+  );
+  expect([absolute, relative]).toEqual(["/link/../bin/mur", `${process.cwd()}/link/../mur`]);
+});
 
 describe("the arguments of a run", () => {
   const given = ["run", "--capsule", "local/a", "--capsule-version", "1", "--workdir", "/w"];
