@@ -38,6 +38,19 @@ test("without an approval, a name on the operator's list has priority", async ()
   expect(asked).toEqual(["listed"]);
 });
 
+test("names on the operator's list are all read, however many come at once", async () => {
+  const versions = Array.from({ length: 40 }, (_, index) => `1.0.${index}`);
+  for (const version of versions) await host.publish("local/root", "", version);
+  const answers = await Promise.all(
+    versions.map((version, index) =>
+      daemon.caller.register(`ses_${index}`, "local/root", undefined, version),
+    ),
+  );
+  expect(answers.map(({ status, json }) => [status, json.error])).toEqual(
+    versions.map(() => [200, undefined]),
+  );
+});
+
 test("an approval that is unknown, expired or for another artifact gives no priority", async () => {
   const approval = await daemon.caller.approval(root, "local/child");
   asked = [];
