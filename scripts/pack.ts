@@ -5,7 +5,8 @@
  * The name is `<scope>/<name>`, or a bare name, which gets the scope `local`.
  */
 import { readFileSync } from "node:fs";
-import { isAbsolute, join, resolve } from "node:path";
+import { join } from "node:path";
+import { defaultRegistry, userPath } from "../src/cli/user-paths.ts";
 import { describeOsError } from "../src/os-error.ts";
 import type { Envelope } from "../src/referee/envelope.ts";
 import { parseArtifactName, parseArtifactVersion } from "../src/registry/artifact-name.ts";
@@ -34,17 +35,12 @@ function readArguments(args: readonly string[]): Arguments {
   const [folder, ...more] = folders;
   if (folder === undefined || more.length > 0) throw new Refusal(`one folder is needed; ${USAGE}`);
   if (registry === "") throw new Refusal(`--registry-path needs a folder; ${USAGE}`);
-  return { folder: resolve(started, folder), registry: resolve(started, registry ?? defaultRegistry()) };
+  const where = registry ?? defaultRegistry();
+  if (where === undefined) {
+    throw new Refusal("HOME is not an absolute path: set it, or name --registry-path");
+  }
+  return { folder: userPath(folder), registry: userPath(where) };
 }
-
-function defaultRegistry(): string {
-  const home = process.env.HOME ?? "";
-  if (!isAbsolute(home)) throw new Refusal("HOME is not an absolute path: set it, or name --registry-path");
-  return join(home, ".murmur", "artifacts");
-}
-
-/** The user's folder. npm runs scripts in the project's folder. */
-const started = process.env.INIT_CWD ?? process.cwd();
 
 /** @returns the lines to print */
 async function pack(args: readonly string[]): Promise<string[]> {

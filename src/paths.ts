@@ -5,14 +5,14 @@
 
 import { isAbsolute, resolve } from "node:path";
 
-/** The absolute path of what `path` names from the current folder. */
-export function absolutePath(path: string): string {
+/** The absolute path of what `path` names from a folder whose own path has no link in it, such as the current one. */
+export function absolutePath(path: string, from = process.cwd()): string {
   if (isAbsolute(path)) return pathBelow(path);
   const names = namesIn(path);
   const first = names.findIndex((name) => name !== "..");
-  // The current folder's own path has no link in it, so a `..` at the beginning may be removed from that.
+  // A `..` at the beginning may be removed from the folder's path.
   const up = names.splice(0, first === -1 ? names.length : first);
-  return pathBelow(resolve(...up), ...names);
+  return pathBelow(resolve(from, ...up), ...names);
 }
 
 /** The path of these names below a folder. */

@@ -1,7 +1,6 @@
 /** `npm run formation`: arguments in, a picture of a formation and an exit status out. */
 
 import { readFileSync } from "node:fs";
-import { isAbsolute, join, resolve } from "node:path";
 import {
   changesText,
   compareFormations,
@@ -18,6 +17,7 @@ import {
 } from "../../formation/index.ts";
 import { describeOsError, isSystemError } from "../../os-error.ts";
 import { printable } from "../../printable.ts";
+import { defaultRegistry, userPath } from "../user-paths.ts";
 import {
   type Format,
   type FormationFlags,
@@ -32,9 +32,6 @@ const GRANTED = 0;
 const NOT_GRANTED = 1;
 /** There is no answer: the arguments, the root or the expected formation cannot be read. */
 const NO_ANSWER = 2;
-
-/** The user's folder. npm runs scripts in the package's folder. */
-const STARTED_IN = process.env.INIT_CWD ?? process.cwd();
 
 /** How much is written at once. */
 const CHUNK_CHARACTERS = 64 * 1024;
@@ -73,7 +70,7 @@ async function perform({ task, registryPath, platform, limits }: FormationFlags)
   if (registry === undefined) {
     return { ok: false, fault: "HOME is not an absolute path: give --registry-path" };
   }
-  const where = { registryPath: resolve(STARTED_IN, registry), platform };
+  const where = { registryPath: userPath(registry), platform };
   const colour = Boolean(process.stdout.isTTY) && !process.env.NO_COLOR;
   const answer = (lines: Iterable<string>, isGood: boolean): Outcome => ({
     ok: true,
@@ -106,11 +103,6 @@ async function perform({ task, registryPath, platform, limits }: FormationFlags)
   }
 }
 
-function defaultRegistry(): string | undefined {
-  const home = process.env.HOME ?? "";
-  return isAbsolute(home) ? join(home, ".murmur", "artifacts") : undefined;
-}
-
 function linesOf(formation: Formation, format: Format, colour: boolean): Iterable<string> {
   switch (format) {
     case "text":
@@ -128,7 +120,7 @@ function linesOf(formation: Formation, format: Format, colour: boolean): Iterabl
 
 function readExpected(file: string): ReturnType<typeof parseFormation> {
   try {
-    const earlier = parseFormation(readFileSync(resolve(STARTED_IN, file), "utf8"));
+    const earlier = parseFormation(readFileSync(userPath(file), "utf8"));
     return earlier.ok ? earlier : { ok: false, fault: `--expect ${file}: ${earlier.fault}` };
   } catch (error) {
     return { ok: false, fault: `--expect ${file}: ${describeOsError(error)}` };
