@@ -3,9 +3,10 @@
  * an artifact that has not been requested before.
  */
 
+import { MAX_MANIFEST_BYTES } from "../src/registry/manifest.ts";
 import { CHILD, type Host, SUBJECT } from "./host.ts";
 import type { Latencies } from "./latencies.ts";
-import { runLoad } from "./load.ts";
+import { repeated, runLoad } from "./load.ts";
 import { healthRequest, spawnRequest } from "./requests.ts";
 import { median, type Row } from "./row.ts";
 import type { Server } from "./server.ts";
@@ -41,14 +42,12 @@ function noise(bytes: number): Uint8Array {
   return filled;
 }
 
-const LARGEST_MANIFEST_BYTES = 256 * 1024;
-
 /** A manifest of the largest size, full of entries of one list. */
 function largestManifest(): string {
   const head =
     "name: subject\nversion: 1.0.0\ncapabilities:\n  containment: scoped\n  network:\n    allow:\n";
   const line = (index: number) => `      - api-1.example.com/${index.toString().padStart(8, "0")}\n`;
-  const entries = Math.floor((LARGEST_MANIFEST_BYTES - head.length) / line(0).length);
+  const entries = Math.floor((MAX_MANIFEST_BYTES - head.length) / line(0).length);
   return head + Array.from({ length: entries }, (_, index) => line(index)).join("");
 }
 
@@ -56,7 +55,7 @@ function largestManifest(): string {
 function emptyLists(): string {
   const head =
     "name: subject\nversion: 1.0.0\ncapabilities: {containment: scoped, filesystem: {scope: notes/a}}\ny: [";
-  const room = Math.floor((LARGEST_MANIFEST_BYTES - head.length - 1) / 3);
+  const room = Math.floor((MAX_MANIFEST_BYTES - head.length - 1) / 3);
   return `${head}${"[],".repeat(room)}]`;
 }
 
@@ -157,13 +156,8 @@ export async function measureEvent(
 }
 
 async function timeOf(server: Server, request: Uint8Array, expect: number): Promise<number> {
-  let left: Uint8Array | undefined = request;
-  const next = () => {
-    const now = left;
-    left = undefined;
-    return now;
-  };
-  return (await runLoad({ port: server.port, connections: 1, next, expect })).latencies.max;
+  const load = { port: server.port, connections: 1, next: repeated(request, 1), expect };
+  return (await runLoad(load)).latencies.max;
 }
 
 /** Requests `/health` and a warm `/spawn` in turn until the event ends. */

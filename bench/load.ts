@@ -29,6 +29,12 @@ export interface LoadResult {
   readonly latencies: Latencies;
 }
 
+/** The same request so many times, by whichever connection is free. */
+export function repeated(request: Uint8Array, count: number): LoadOptions["next"] {
+  let left = count;
+  return () => (left-- > 0 ? request : undefined);
+}
+
 interface Connection {
   readonly number: number;
   sentAt: number;

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { compile, ROOT } from "../scripts/compile.ts";
 import { type Capsule, CHILD, createHost, type Host, SUBJECT } from "./host.ts";
 import { Latencies } from "./latencies.ts";
-import { runLoad } from "./load.ts";
+import { repeated, runLoad } from "./load.ts";
 import { residentBytes } from "./process-cost.ts";
 import { spawnRequest } from "./requests.ts";
 import type { Server } from "./server.ts";
@@ -97,12 +97,7 @@ async function askWithToken(server: Server, fresh: readonly Capsule[]) {
   const known = new Latencies();
   const unknown = new Latencies();
   const ask = async (capsule: Capsule) => {
-    let left: Uint8Array | undefined = spawnRequest(credential, capsule);
-    const next = () => {
-      const request = left;
-      left = undefined;
-      return request;
-    };
+    const next = repeated(spawnRequest(credential, capsule), 1);
     const { latencies } = await runLoad({ port: server.port, connections: 1, expect: 200, next });
     return latencies.max;
   };

@@ -1,7 +1,8 @@
 /** Running records of capsules that started before the daemon, and processes for them. */
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { readProcess } from "../src/census/process-identity.ts";
 
 const processes: Bun.Subprocess[] = [];
 
@@ -36,8 +37,7 @@ export function writeSurvivors(
   }
 }
 
-/** Field 22 of `/proc/<pid>/stat`, counted from after the command's name, which may contain anything. */
 function startToken(pid: number): string {
-  const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-  return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
+  const reading = readProcess(pid);
+  return reading.held ? (reading.startToken ?? "") : "";
 }

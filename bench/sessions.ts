@@ -1,7 +1,7 @@
 /** What the bench does with a daemon's sessions: one at a time to prepare a row, and many at once to leave a history. */
 
 import { CHILD, PARENT } from "./host.ts";
-import { type LoadResult, runLoad } from "./load.ts";
+import { type LoadResult, repeated, runLoad } from "./load.ts";
 import { deregisterRequest, registerRequest, spawnRequest, statusRequest } from "./requests.ts";
 import type { Server } from "./server.ts";
 
@@ -27,16 +27,11 @@ export async function ask(
   expect = 200,
 ): Promise<Record<string, unknown>> {
   let answer = "";
-  let left: Uint8Array | undefined = request;
   await runLoad({
     port: server.port,
     connections: 1,
     expect,
-    next: () => {
-      const now = left;
-      left = undefined;
-      return now;
-    },
+    next: repeated(request, 1),
     onAnswer: (_, body) => {
       answer = body;
     },
@@ -60,12 +55,11 @@ export async function deregister(server: Server, { credential }: Session): Promi
 export async function spawnMany(server: Server, session: Session, count: number): Promise<string[]> {
   const request = spawnRequest(session.credential, CHILD);
   const approvals: string[] = [];
-  let left = count;
   await runLoad({
     port: server.port,
     connections: CONNECTIONS,
     expect: 200,
-    next: () => (left-- > 0 ? request : undefined),
+    next: repeated(request, count),
     onAnswer: (_, body) => void approvals.push(JSON.parse(body).approval),
   });
   return approvals;
@@ -79,15 +73,7 @@ export async function liveChildren(server: Server, { id }: Session): Promise<num
 /** Spawns until the session holds `count` slots. */
 export async function holdReservations(server: Server, session: Session, count: number): Promise<void> {
   const missing = count - (await liveChildren(server, session));
-  if (missing <= 0) return;
-  const request = spawnRequest(session.credential, CHILD);
-  let left = missing;
-  await runLoad({
-    port: server.port,
-    connections: CONNECTIONS,
-    expect: 200,
-    next: () => (left-- > 0 ? request : undefined),
-  });
+  if (missing > 0) await spawnMany(server, session, missing);
 }
 
 /**

@@ -12,6 +12,7 @@ import { join } from "node:path";
 import { snapshotWorkdir } from "../src/runtime/snapshot/snapshot.ts";
 import { holdDirectory } from "../src/runtime/tree/held.ts";
 import { openDirectoryPath } from "../src/sys/entries.ts";
+import { median } from "./row.ts";
 
 const FILES = 20_000;
 const BYTES = 2e9;
@@ -99,10 +100,6 @@ async function run(source: string, copier: Copier): Promise<Run> {
   clearInterval(timer);
   rmSync(copy, { recursive: true });
   return { took, delay };
-}
-
-function median(values: readonly number[]): number {
-  return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
 function row(...cells: readonly string[]): void {

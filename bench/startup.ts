@@ -10,6 +10,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { parseArgs } from "node:util";
 import { compile, ROOT } from "../scripts/compile.ts";
+import { median } from "./row.ts";
 
 type Candidate = {
   readonly name: string;
@@ -126,12 +127,4 @@ async function printTable(samples: ReadonlyMap<Candidate, readonly Sample[]>): P
     );
   }
   process.stdout.write(`${lines.join("\n")}\n\nMedians of ${runs} interleaved runs.\n`);
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((a, b) => a - b);
-  const middle = sorted.length / 2;
-  const low = sorted[Math.ceil(middle) - 1] ?? Number.NaN;
-  const high = sorted[Math.floor(middle)] ?? Number.NaN;
-  return (low + high) / 2;
 }

@@ -3,6 +3,8 @@
  * parent and its child, so that they are read, converted and compared.
  */
 
+import { createRandom } from "../test/kit/random.ts";
+import { MAX_MANIFEST_BYTES } from "../src/registry/manifest.ts";
 import { type Capsule, PARENT, SUBJECT } from "./host.ts";
 
 /** Two manifests: `local/parent`, which may spawn `local/subject`. */
@@ -12,7 +14,6 @@ export interface WorstCase {
   readonly child: string;
 }
 
-export const LARGEST_MANIFEST_BYTES = 256 * 1024;
 /** The longest entry of an allow list. */
 const LONGEST_ENTRY_BYTES = 4096;
 
@@ -20,13 +21,8 @@ type Random = () => number;
 
 /** A seeded source of numbers from 0 to 1, so that a case can be repeated. */
 export function seeded(seed: number): Random {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+  const { below } = createRandom(seed);
+  return () => below(2 ** 32) / 2 ** 32;
 }
 
 /** Entries by what makes them slow. Each contains a number, so that no two are equal. */
@@ -110,7 +106,7 @@ function manifestOf(
       ? `${top}capabilities:\n${spawns}artifacts:`
       : `${top}capabilities:\n${spawns}  ${block}:\n    ${key}:`;
   const lines = [lineOf(list, isFlow, list === "spawn.allow" ? SUBJECT.name : entryAt(0))];
-  let room = LARGEST_MANIFEST_BYTES - Buffer.byteLength(head + lines[0]) - " []\n".length;
+  let room = MAX_MANIFEST_BYTES - Buffer.byteLength(head + lines[0]) - " []\n".length;
   for (let index = 1; ; index++) {
     const line = lineOf(list, isFlow, entryAt(index));
     room -= Buffer.byteLength(line);

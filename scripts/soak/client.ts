@@ -72,6 +72,17 @@ export function expectStatus(context: SoakContext, what: string, answer: Answer,
   }
 }
 
+/** Plays until `end`, on the monotonic clock. What is thrown is a request without an answer. */
+export async function playUntil(
+  { tally }: SoakContext,
+  end: number,
+  play: () => Promise<void>,
+): Promise<void> {
+  while (performance.now() < end) {
+    await play().catch((error: unknown) => tally.unexpected.push(`lost: ${String(error)}`));
+  }
+}
+
 let serial = 0;
 
 /** Plays one formation to its end. */

@@ -4,12 +4,12 @@
  * daemon's stderr is a terminal that nobody reads, and it has hardly more descriptors than it needs.
  */
 
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Latencies } from "../../bench/latencies.ts";
 import { seeded, worstCase } from "../../bench/worst-manifests.ts";
+import { readProcess } from "../../src/census/process-identity.ts";
 import type { Outcome } from "./outcome.ts";
-import { ask, expectStatus, playFormation, type SoakContext, soakContext } from "./client.ts";
+import { ask, expectStatus, playFormation, playUntil, type SoakContext, soakContext } from "./client.ts";
 import {
   compare,
   daemonArguments,
@@ -72,14 +72,9 @@ async function playBeside(
   const context = soakContext(home, daemon.port, 0);
   const { model, tally } = context;
   const end = performance.now() + minutes * 60_000;
-  const untilEnd = async (play: () => Promise<void>) => {
-    while (performance.now() < end) {
-      await play().catch((error: unknown) => tally.unexpected.push(`lost: ${String(error)}`));
-    }
-  };
   await Promise.all([
-    ...Array.from({ length: CLIENTS }, () => untilEnd(() => playFormation(context))),
-    untilEnd(() => spawnWorst(home, context, random)),
+    ...Array.from({ length: CLIENTS }, () => playUntil(context, end, () => playFormation(context))),
+    playUntil(context, end, () => spawnWorst(home, context, random)),
   ]);
   const highest = highestMegabytes(daemon.pid);
   await endNeighbour();
@@ -160,21 +155,12 @@ async function startOnUnreadTerminal(home: string): Promise<Started> {
     port,
     async stop() {
       process.kill(pid, "SIGTERM");
-      while (isRunning(pid)) await Bun.sleep(10);
+      // The terminal hangs and never reaps it, and a zombie counts as gone.
+      while (readProcess(pid).held) await Bun.sleep(10);
     },
     kill() {
-      if (isRunning(pid)) process.kill(pid, "SIGKILL");
+      if (readProcess(pid).held) process.kill(pid, "SIGKILL");
       terminal.kill("SIGKILL");
     },
   };
-}
-
-/** Linux. Its parent process hangs and never reaps it, so a zombie counts as ended. */
-function isRunning(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return !stat.slice(stat.lastIndexOf(")")).startsWith(") Z");
-  } catch {
-    return false;
-  }
 }

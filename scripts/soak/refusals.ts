@@ -2,7 +2,7 @@
 
 import { CHILD, createHost, MISSING, PARENT } from "../../bench/host.ts";
 import type { Subject } from "../../bench/interleave.ts";
-import { runLoad } from "../../bench/load.ts";
+import { repeated, runLoad } from "../../bench/load.ts";
 import { rawRequest, registerRequest } from "../../bench/requests.ts";
 import type { Server } from "../../bench/server.ts";
 import { CONNECTIONS, register, type Session, spawnMany } from "../../bench/sessions.ts";
@@ -22,7 +22,7 @@ interface Kind {
   readonly status: number;
   readonly request: Uint8Array;
   /**
-   * Whether its answer closes the connection. The daemon waits up to 50 ms for more of such a request's body, so it is made
+   * Whether its answer closes the connection. The daemon waits up to 100 ms for more of such a request's body, so it is made
    * a twentieth as often.
    */
   readonly reconnect?: true;
@@ -53,12 +53,11 @@ export async function soakRefusals(_home: string, each: number): Promise<Outcome
 
 /** @throws on a wrong answer */
 async function ask({ server, status, request, reconnect }: Kind, count: number): Promise<void> {
-  let left = reconnect ? count / RECONNECT_SHARE : count;
   await runLoad({
     port: server.port,
     connections: CONNECTIONS,
     expect: status,
-    next: () => (left-- > 0 ? request : undefined),
+    next: repeated(request, reconnect ? count / RECONNECT_SHARE : count),
     ...(reconnect && { reconnect }),
   });
 }

@@ -1,4 +1,4 @@
-/** Judges pairs of parent and child on every axis and every entry. The daemon stops at the first that exceeds. */
+/** Judges pairs of parent and child on every axis and every entry. The daemon needs only the first offending entry of each axis. */
 
 import { AXES, type Axis, refusal } from "../referee/axes.ts";
 import type { Envelope } from "../referee/envelope.ts";
@@ -59,12 +59,7 @@ class AxisJudge {
 }
 
 function compare(axis: Axis, parent: Envelope, child: Envelope): Exceeded | undefined {
-  const entries = uncovered(axis, parent, child);
+  const entries = axis.declares(child).filter((entry) => !axis.covers(parent, entry));
   const [first] = entries;
   return first === undefined ? undefined : { axis, entries, error: refusal(axis, first, parent) };
-}
-
-/** The child's declarations that its parent does not cover. */
-export function uncovered(axis: Axis, parent: Envelope, child: Envelope): string[] {
-  return axis.declares(child).filter((entry) => !axis.covers(parent, entry));
 }

@@ -3,7 +3,7 @@
 import { printable } from "../printable.ts";
 import { AXES, type Axis } from "../referee/axes.ts";
 import { Artifacts, type ArtifactsOptions, type ReadArtifact } from "./artifacts.ts";
-import { Judge, uncovered } from "./judge.ts";
+import { Judge } from "./judge.ts";
 import { entriesText, type Paint, paintFor, type TextOptions } from "./words.ts";
 
 /** Which two to compare, each as `<scope>/<name>@<version>`. */
@@ -54,6 +54,7 @@ export async function inspectPair(request: PairRequest): Promise<PairReading> {
 }
 
 function pairOf(parent: ReadArtifact, child: ReadArtifact): Pair {
+  const exceeded = new Judge().exceeded(parent.held, child.held);
   return {
     parent: { capsule: parent.capsule, sha256: parent.sha256 },
     child: { capsule: child.capsule, sha256: child.sha256 },
@@ -63,9 +64,9 @@ function pairOf(parent: ReadArtifact, child: ReadArtifact): Pair {
       kind: axis.kind,
       parent: axis.declares(parent.held),
       child: axis.declares(child.held),
-      offending: uncovered(axis, parent.held, child.held),
+      offending: exceeded.find((found) => found.axis === axis)?.entries ?? [],
     })),
-    error: new Judge().exceeded(parent.held, child.held)[0]?.error,
+    error: exceeded[0]?.error,
   };
 }
 

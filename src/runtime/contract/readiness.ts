@@ -1,12 +1,10 @@
 /** The readiness line: one JSON object that a runtime prints first and its parent reads. */
 
-import { SESSION_ID_PATTERN } from "../../api/schemas.ts";
+import { isSessionId } from "../../api/schemas.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { redactSaid } from "../redaction.ts";
 import { parseSecret, type Secret } from "../secret.ts";
 import { addressOf, type DoorUrl, objectIn, parseDoorUrl, parseJsonObject, stringIn } from "../wire.ts";
-
-const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
 
 /** What a child said about itself. Only `sessionId` is always present. All of it is the child's own claim. */
 export interface Readiness {
@@ -37,7 +35,7 @@ export function parseReadiness(line: string, approval: Secret): Result<Readiness
   const fields = parseJsonObject(line);
   if (!fields) return fault({ kind: "not-json", why: "is not a JSON object" });
   const sessionId = fields.session_id;
-  if (typeof sessionId !== "string" || !SESSION_ID.test(sessionId)) {
+  if (typeof sessionId !== "string" || !isSessionId(sessionId)) {
     return fault({ kind: "no-session-id", why: "holds no session_id" });
   }
   const token = objectIn(fields.tokens)?.operator;
