@@ -10,6 +10,7 @@ import {
   parseArtifactName,
   parseArtifactVersion,
 } from "../../src/runtime/index.ts";
+import type { DaemonProcess } from "../../test/kit/daemon-process.ts";
 import { publish, startDaemon, VERSION } from "./daemon.ts";
 
 export interface SoakHost {
@@ -42,7 +43,10 @@ export async function openSoakHost(program: string): Promise<SoakHost> {
     MURMUR_ROOST_URL: daemon.url,
     MURMUR_MUR_BINARY: program,
   };
-  const session = await openParent(workdir, environment);
+  const session = await openParent(workdir, environment).catch(async (error: unknown) => {
+    await endDaemon(daemon, home);
+    throw error;
+  });
   const status = async (id: string) => {
     const answer = await session.registration.client.status(id);
     return answer.kind === "granted" ? answer.value : undefined;
@@ -62,10 +66,14 @@ export async function openSoakHost(program: string): Promise<SoakHost> {
     statusOf: async (id) => (await status(id))?.status ?? "unknown",
     async stop() {
       for (const pid of processesOf(program)) process.kill(pid, "SIGKILL");
-      await daemon.kill("SIGKILL");
-      rmSync(home, { recursive: true, force: true });
+      await endDaemon(daemon, home);
     },
   };
+}
+
+async function endDaemon(daemon: DaemonProcess, home: string): Promise<void> {
+  await daemon.kill("SIGKILL");
+  rmSync(home, { recursive: true, force: true });
 }
 
 /** This process's own session of `local/parent`. */
