@@ -1,4 +1,7 @@
-/** How every program here reads its arguments: from left to right, and only flags spelt exactly as in its table. */
+/**
+ * How the programs in this folder read their arguments: from left to right, and only flags spelt exactly as in a
+ * program's table.
+ */
 
 import { printable } from "../printable.ts";
 

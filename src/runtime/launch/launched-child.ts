@@ -178,7 +178,7 @@ function whyNotItsOwn({ home, homeAsGiven, workdir, sessionId, reported, secrets
   );
 }
 
-/** Finds the directory, starting from the home. */
+/** The names from the home down to the directory. */
 function namesOf(workdir: string, sessionId: string): string[] {
   return [...RECORDS, ...workdir.split("/").filter((name) => name !== ""), sessionId];
 }

@@ -22,7 +22,7 @@ interface Level {
   descriptor: Descriptor | undefined;
 }
 
-/** Whether it is the same file, whatever its name: device and inode. */
+/** Identifies a file whatever its name: its device and inode. */
 export function identityOf({ device, inode }: Pick<Status, "device" | "inode">): string {
   return `${device}:${inode}`;
 }
