@@ -62,18 +62,22 @@ export interface SessionDirectories {
 
 /**
  * Makes the directories of a session. Its records directory must not exist yet. The fault is one sentence that names
- * the path in the way, and what to do. After a fault nothing is held.
+ * the path in the way, and what to do. After a fault or an exception nothing is held.
  */
 export function createSessionDirectories(
   options: SessionDirectoriesOptions,
 ): Result<SessionDirectories, string> {
   const opened: HeldDirectory[] = [];
-  const made = makeAll(options, (directory) => {
-    if (directory.ok) opened.push(directory.value);
-    return directory;
-  });
-  if (!made.ok) for (const directory of opened) directory.close();
-  return made;
+  let made: Result<SessionDirectories, string> | undefined;
+  try {
+    made = makeAll(options, (directory) => {
+      if (directory.ok) opened.push(directory.value);
+      return directory;
+    });
+    return made;
+  } finally {
+    if (!made?.ok) for (const directory of opened) directory.close();
+  }
 }
 
 type Hold = (directory: Result<HeldDirectory, string>) => Result<HeldDirectory, string>;
@@ -153,10 +157,13 @@ async function removeRuntime(murmur: HeldDirectory, sessionId: string): Promise<
   if (!removed.ok) return removed;
   const sessions = openDirectoryAt(murmur.descriptor, encodeName("sessions"));
   if (!sessions.ok) return ok(undefined);
-  // Anything else in there does not belong to this library, so the directory is kept.
-  removeDirectoryAt(sessions.value, encodeName(sessionId));
-  close(sessions.value);
-  return ok(undefined);
+  try {
+    // Anything else in there does not belong to this library, so the directory is kept.
+    removeDirectoryAt(sessions.value, encodeName(sessionId));
+    return ok(undefined);
+  } finally {
+    close(sessions.value);
+  }
 }
 
 /** Removes the entry `name` of a directory below `from`. The work is done in slices. */

@@ -114,7 +114,10 @@ export function createDiagnostics(
     // If the log cannot be written either, there is nowhere left to report it.
     const logs = ensureDirectoryAt(records.descriptor, "logs");
     if (!logs.ok) return;
-    appendLine(logs.value, "bootstrap.log", bytes);
-    close(logs.value);
+    try {
+      appendLine(logs.value, "bootstrap.log", bytes);
+    } finally {
+      close(logs.value);
+    }
   };
 }

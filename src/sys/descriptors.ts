@@ -87,9 +87,12 @@ export function openPipe(): Posix<{ readonly readEnd: Descriptor; readonly write
   const made = done(MACOS ? macosPipe()?.pipe(ends) : linuxPipe()?.pipe2(ends, O.CLOEXEC));
   if (!made.ok) return made;
   const [readEnd = -1, writeEnd = -1] = ends;
-  if (MACOS) {
-    setCloseOnExec(readEnd);
-    setCloseOnExec(writeEnd);
+  for (const end of MACOS ? ends : []) {
+    const set = setCloseOnExec(end);
+    if (set.ok) continue;
+    close(readEnd);
+    close(writeEnd);
+    return set;
   }
   return ok({ readEnd, writeEnd });
 }

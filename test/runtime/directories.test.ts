@@ -121,6 +121,8 @@ test("a file in the way, a session that already exists, and an invalid home are 
   expect(faultOf(create({ home: "relative" }))).toContain("HOME is not an absolute path");
   expect(faultOf(create({ home: folder.at("absent") }))).toContain("HOME, ");
   expect(faultOf(create({ workdir: folder.at("absent") }))).toContain("the work folder, ");
+  // A caller in JavaScript may give what is no string.
+  expect(() => create({ workdir: 1 as never })).toThrow();
   await noMoreFilesThan(before);
 });
 

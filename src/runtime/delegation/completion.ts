@@ -135,10 +135,13 @@ export function readRecord(
 function readText(directory: Descriptor): string | undefined {
   const file = openRegularFile(directory, [FILE]);
   if (!file.ok) return undefined;
-  const bytes = readAtOnce(file.value, MAX_RECORD_BYTES + 1);
-  file.value.close();
-  if (!bytes.ok || bytes.value.length > MAX_RECORD_BYTES) return undefined;
-  return Buffer.from(bytes.value).toString("utf8");
+  try {
+    const bytes = readAtOnce(file.value, MAX_RECORD_BYTES + 1);
+    if (!bytes.ok || bytes.value.length > MAX_RECORD_BYTES) return undefined;
+    return Buffer.from(bytes.value).toString("utf8");
+  } finally {
+    file.value.close();
+  }
 }
 
 function isDuration(value: unknown): value is number {

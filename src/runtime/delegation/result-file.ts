@@ -26,10 +26,14 @@ export async function leaveResult(
   if (!folder.ok) {
     return fault(`${FOLDER} could not be made in the records directory: ${describeError(folder.fault)}`);
   }
-  const bytes = typeof answer === "string" ? Buffer.from(answer) : answer;
-  const written = await replaceFile(folder.value, FILE, (descriptor) => writeAll(descriptor, bytes));
-  close(folder.value);
-  return written.ok ? written : fault(`${RESULT_PATH} could not be written: ${describeError(written.fault)}`);
+  try {
+    const bytes = typeof answer === "string" ? Buffer.from(answer) : answer;
+    const written = await replaceFile(folder.value, FILE, (descriptor) => writeAll(descriptor, bytes));
+    if (written.ok) return written;
+    return fault(`${RESULT_PATH} could not be written: ${describeError(written.fault)}`);
+  } finally {
+    close(folder.value);
+  }
 }
 
 /** Whether there is a result file. */

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import {
   existsSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
@@ -10,7 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { CHILD_FILE_BYTES as MAX_KEPT_BYTES } from "../../../src/runtime/child-files.ts";
-import { readAnswer } from "../../../src/runtime/delegation/result-file.ts";
+import { leaveResult, readAnswer } from "../../../src/runtime/delegation/result-file.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 import { close } from "../../../src/sys/descriptors.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
@@ -44,6 +45,17 @@ async function answerOf({ child, runtime }: { child: string; runtime: string }) 
 const LIMIT = 65_536;
 const APPROVAL = new Secret(`msa1.${"eyJ2IjoxLCJ4".repeat(6)}.${"Q".repeat(43)}`);
 const OPERATOR = new Secret("operator-token-0123456789abcdef");
+
+test("what is no answer is not left, and nothing stays open", async () => {
+  const { child } = places();
+  const held = hold(child);
+  const before = openFiles();
+  // A caller in JavaScript may give anything.
+  await expect(leaveResult(held, null as never)).rejects.toThrow();
+  await noMoreFilesThan(before);
+  expect(readdirSync(join(child, "out"))).toEqual([]);
+  close(held);
+});
 
 describe("an answer", () => {
   test.each([
