@@ -38,11 +38,11 @@ export function createAuthority(options: {
   const { randomBytes, wall } = options;
   const credentials = createSeal("msc1", "murmur-spawn-credential-v1", randomBytes(32));
   const approvals = createSeal("msa1", "murmur-spawn-approval-v1", randomBytes(32));
-  const nonces = new NoncePool(randomBytes);
+  const nonce = () => Buffer.from(randomBytes(16)).toString("hex");
 
   return {
     mintCredential(sid: string): string {
-      return credentials.seal(JSON.stringify({ v: VERSION, sid, n: nonces.next() }));
+      return credentials.seal(JSON.stringify({ v: VERSION, sid, n: nonce() }));
     },
 
     /** The session that the credential names, or `undefined` if this daemon did not mint the token as a credential. */
@@ -57,7 +57,7 @@ export function createAuthority(options: {
     } {
       const { sid, name, version, digest, depth } = grant;
       const exp = wall() + APPROVAL_LIFETIME_MS;
-      const approval = { sid, name, version, digest, depth, exp, jti: nonces.next() };
+      const approval = { sid, name, version, digest, depth, exp, jti: nonce() };
       return { token: approvals.seal(JSON.stringify({ v: VERSION, ...approval })), approval };
     },
 
@@ -82,24 +82,5 @@ function readPayload(text: string | undefined): Partial<Approval> | undefined {
     return payload.v === VERSION ? payload : undefined;
   } catch {
     return undefined;
-  }
-}
-
-/** Gives 16 random bytes in hex at a time, and asks the system for many at once. */
-class NoncePool {
-  static readonly #BYTES = 16;
-  #pool = Buffer.alloc(0);
-  #used = 0;
-
-  constructor(readonly randomBytes: (length: number) => Uint8Array) {}
-
-  next(): string {
-    if (this.#used === this.#pool.length) {
-      this.#pool = Buffer.from(this.randomBytes(NoncePool.#BYTES * 256));
-      this.#used = 0;
-    }
-    const start = this.#used;
-    this.#used += NoncePool.#BYTES;
-    return this.#pool.toString("hex", start, this.#used);
   }
 }
