@@ -53,56 +53,16 @@ function readBytes(request: Request): Promise<Uint8Array | BodyFault> {
   if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return Promise.resolve(TOO_LARGE);
   const reading = headers.has("transfer-encoding") ? readChunks(request) : request.bytes();
   return new Promise((resolve) => {
-    const arrival = arrivals.begin(() => resolve(TOO_SLOW));
+    // The runtime's idle timeout restarts with each byte; this deadline does not.
+    const deadline = setTimeout(() => resolve(TOO_SLOW), BODY_DEADLINE_SECONDS * 1000);
     const settle = (bytes: Uint8Array | BodyFault) => {
-      arrivals.end(arrival);
+      clearTimeout(deadline);
       resolve(bytes);
     };
     // The read fails if the client goes away.
     reading.then(settle, () => settle(ENDED_EARLY));
   });
 }
-
-interface Arrival {
-  /** Monotonic milliseconds. */
-  readonly deadline: number;
-  readonly expire: () => void;
-}
-
-/**
- * Bodies that are still arriving, oldest first. The runtime's idle timeout restarts with each byte; this deadline does
- * not. One timer serves them all, and runs only while there are any, because nearly every body is complete at once.
- */
-class Arrivals {
-  static readonly #TICK_MS = 250;
-  readonly #pending = new Set<Arrival>();
-  #timer: Timer | undefined;
-
-  begin(expire: () => void): Arrival {
-    const arrival = { deadline: performance.now() + BODY_DEADLINE_SECONDS * 1000, expire };
-    this.#pending.add(arrival);
-    this.#timer ??= setInterval(() => this.#tick(), Arrivals.#TICK_MS);
-    return arrival;
-  }
-
-  end(arrival: Arrival): void {
-    this.#pending.delete(arrival);
-  }
-
-  #tick(): void {
-    const now = performance.now();
-    for (const arrival of this.#pending) {
-      if (arrival.deadline > now) break;
-      this.#pending.delete(arrival);
-      arrival.expire();
-    }
-    if (this.#pending.size > 0) return;
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-}
-
-const arrivals = new Arrivals();
 
 /** Reads a chunked body, whose size is not known in advance. It stops at the limit and leaves the rest to `drain`. */
 async function readChunks(request: Request): Promise<Uint8Array | BodyFault> {

@@ -139,58 +139,73 @@ describe("a body's size", () => {
   });
 });
 
+/** The deadlines of bodies, which pass only when the test says so. Other timers run as ever. */
+function heldDeadlines() {
+  const begun: { readonly timer: Timer; readonly pass: () => void }[] = [];
+  const real = setTimeout;
+  const setting = spyOn(globalThis, "setTimeout").mockImplementation(((run: () => void, ms?: number) => {
+    if (ms !== 10_000) return real(run, ms);
+    const timer = real(() => {}, 2 ** 31 - 1).unref();
+    begun.push({ timer, pass: run });
+    return timer;
+  }) as typeof setTimeout);
+  const clearing = spyOn(globalThis, "clearTimeout");
+  return {
+    begun: () => begun.length,
+    pass: (index: number) => begun[index]?.pass(),
+    areCleared: () => begun.every(({ timer }) => clearing.mock.calls.some(([cleared]) => cleared === timer)),
+    [Symbol.dispose]() {
+      setting.mockRestore();
+      clearing.mockRestore();
+      for (const { timer } of begun) clearTimeout(timer);
+    },
+  };
+}
+
 describe("a body's time", () => {
   test("is limited to ten seconds in total, and a client within the limit stays connected", async () => {
     expect(BODY_DEADLINE_SECONDS).toBe(10);
-    const begun = await Promise.all([1, 2, 3, 4].map(() => connectRaw(daemon().port)));
-    const [first, chunked, late, last] = begun;
-    let ahead = 0;
-    const begunAt = performance.now();
-    let asked = 0;
-    // The clock stands still; it is only set forward.
-    const clock = spyOn(performance, "now").mockImplementation(() => {
-      asked++;
-      return begunAt + ahead;
-    });
-    try {
-      const before = daemon().requests();
-      first?.send(`${head(["Content-Length", "22"])}{`);
-      chunked?.send(`${CHUNKED}1\r\n{\r\n`);
-      await until("two bodies have begun", () => daemon().requests() === before + 2);
-      ahead = 5_000;
-      late?.send(`${head(["Content-Length", "22"])}{`);
-      last?.send(`${head(["Content-Length", "22"])}{`);
-      await until("two others have begun", () => daemon().requests() === before + 4);
-      ahead = 10_001;
-      const slow = { status: 408, body: '{"error":"the body did not arrive within 10 seconds"}' };
-      const answer = await first?.answer();
-      expect(answer).toMatchObject(slow);
-      expect(answer?.headers.get("connection")).toBe("close");
-      expect(daemon().logged.at(-1)).toMatchObject({ event: "request", refused: "body-too-slow" });
-      expect(await chunked?.answer()).toMatchObject(slow);
-      expect(late?.rest()).toBe("");
-      late?.send('"outcome":"complete"}');
-      expect((await late?.answer())?.status).toBe(403);
-      // The timer alone asks for the time here: it has seen that one body is left.
-      for (const before = asked; asked === before; ) await Bun.sleep(5);
-      ahead = 15_001;
-      expect(await last?.answer()).toMatchObject(slow);
-    } finally {
-      clock.mockRestore();
-      for (const connection of begun) connection.close();
-    }
+    using deadlines = heldDeadlines();
+    await using open = new AsyncDisposableStack();
+    const begin = async (bytes: string) => {
+      const connection = open.adopt(await connectRaw(daemon().port), (raw) => raw.close());
+      const before = deadlines.begun();
+      connection.send(bytes);
+      await until("the body has begun", () => deadlines.begun() === before + 1);
+      return connection;
+    };
+    const first = await begin(`${head(["Content-Length", "22"])}{`);
+    const chunked = await begin(`${CHUNKED}1\r\n{\r\n`);
+    const late = await begin(`${head(["Content-Length", "22"])}{`);
+    chunked.send("1\r\n \r\n");
+    const slow = { status: 408, body: '{"error":"the body did not arrive within 10 seconds"}' };
+    deadlines.pass(0);
+    const answer = await first.answer();
+    expect(answer).toMatchObject(slow);
+    expect(answer?.headers.get("connection")).toBe("close");
+    expect(daemon().logged.at(-1)).toMatchObject({ event: "request", refused: "body-too-slow" });
+    deadlines.pass(1);
+    expect(await chunked.answer()).toMatchObject(slow);
+    expect(late.rest()).toBe("");
+    late.send('"outcome":"complete"}');
+    expect((await late.answer())?.status).toBe(403);
+    // No byte that came later has begun another.
+    expect(deadlines.begun()).toBe(3);
   });
 
-  test("is kept by a timer that runs only while bodies are arriving", async () => {
-    const ended = spyOn(globalThis, "clearInterval");
-    try {
-      for (const round of [1, 2]) {
-        expect((await post("/deregister", bodyOf(100)))?.status).toBe(403);
-        await until("the timer has ended", () => ended.mock.calls.length >= round);
-      }
-    } finally {
-      ended.mockRestore();
+  test("is no longer measured once the body is there, is refused or will never come", async () => {
+    using deadlines = heldDeadlines();
+    expect((await post("/deregister", bodyOf(100)))?.status).toBe(403);
+    expect((await exchangeRaw(daemon().port, chunksOf(100_000)))?.status).toBe(413);
+    for (const begun of [`${head(["Content-Length", "22"])}{`, `${CHUNKED}1\r\n{\r\n`]) {
+      const connection = await connectRaw(daemon().port);
+      const before = deadlines.begun();
+      connection.send(begun);
+      await until("the body has begun", () => deadlines.begun() === before + 1);
+      connection.close();
+      await until("the client has left", deadlines.areCleared);
     }
+    expect([deadlines.begun(), deadlines.areCleared()]).toEqual([4, true]);
   });
 
   test("ends when its client leaves: no answer is sent, and the log says so", async () => {
