@@ -36,7 +36,7 @@ interface OpenMap {
 }
 
 /** Where a value begins: after its dash, on the line below its key, or further below. */
-type Place = "behind dash" | "under key" | "further";
+type Place = "after dash" | "under key" | "further";
 
 /** What is left to read at the end of a line: nothing, or a value that may continue on the next lines. */
 type Rest = "nothing" | "flow" | "block text";
@@ -66,7 +66,7 @@ export function* readDocument(cursor: Cursor): Generator<void, YamlTree> {
 function skipStartMarker(cursor: Cursor): void {
   if (cursor.code() !== DASH || !cursor.isGap(3)) throw cursor.fault("secondDocument");
   cursor.at += 3;
-  if (!cursor.skipToLineEnd()) throw cursor.fault("textBehindMarker");
+  if (!cursor.skipToLineEnd()) throw cursor.fault("textAfterMarker");
   cursor.nextLine();
 }
 
@@ -153,7 +153,7 @@ class Blocks {
       if (place === "further") throw cursor.fault("textBelow");
       return "flow";
     }
-    if (place === "behind dash" && (code === PIPE || code === GREATER)) return "block text";
+    if (place === "after dash" && (code === PIPE || code === GREATER)) return "block text";
     const text = readScalar(cursor, false);
     if (isKey(cursor)) {
       const map: OpenMap = { kind: "map", column, entries: new Map(), key: "", waiting: 0 };
@@ -170,7 +170,7 @@ class Blocks {
     list.items.push(EMPTY);
     list.waiting = cursor.line;
     cursor.at++;
-    if (!cursor.skipToLineEnd()) return this.#readNode("behind dash");
+    if (!cursor.skipToLineEnd()) return this.#readNode("after dash");
     cursor.nextLine();
     return "nothing";
   }

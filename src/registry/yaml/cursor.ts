@@ -64,7 +64,7 @@ export class Cursor {
 
   /** Skips what may follow a value on its last line: spaces and a comment. */
   finishLine(): void {
-    if (!this.skipToLineEnd()) throw this.fault("textBehindValue");
+    if (!this.skipToLineEnd()) throw this.fault("textAfterValue");
     this.nextLine();
   }
 

@@ -56,7 +56,7 @@ const INDICATORS: ReadonlyMap<number, RefusedForm> = new Map(
     ",": "strayBracket",
     "]": "strayBracket",
     "}": "strayBracket",
-    "#": "textBehindValue",
+    "#": "textAfterValue",
     "&": "anchor",
     "*": "alias",
     "!": "tag",
@@ -103,7 +103,7 @@ function refuseIndicator(cursor: Cursor, inFlow: boolean): void {
   const code = cursor.code();
   if (code === DASH) {
     if (cursor.isGap(1) || isFlowIndicator(cursor.code(1)))
-      throw cursor.fault(inFlow ? "dashInFlow" : "dashBehindKey");
+      throw cursor.fault(inFlow ? "dashInFlow" : "dashAfterKey");
     return;
   }
   const form = INDICATORS.get(code);
