@@ -14,12 +14,14 @@ import { filesOf, type RunLimits, type TestRun, WorkingCopy } from "./mutants/wo
 
 const ROOT = process.cwd();
 const FOLDERS = ["referee", "tokens", "sessions", "registry", "census", "api"];
-/** A change can make a loop endless: a run that takes so much more than the unchanged ones has noticed it. */
+/**
+ * The limits of a run with a change. A change can make a loop endless, so a run that takes far longer counts as noticed.
+ */
 function limitsAfter(unchanged: readonly RunLimits[]): RunLimits {
   const sum = (of: keyof RunLimits) => unchanged.reduce((total, run) => total + run[of], 0);
   return { cpuSeconds: Math.ceil(3 * sum("cpuSeconds")) + 3, wallMs: Math.ceil(10 * sum("wallMs")) + 30_000 };
 }
-/** For the first run, which nothing is known of. */
+/** For the first run, about which nothing is known yet. */
 const FIRST_RUN: RunLimits = { cpuSeconds: 300, wallMs: 600_000 };
 const EVERY = "--every=";
 const EXIT_INTERRUPTED = 130;

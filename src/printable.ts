@@ -11,7 +11,7 @@ const UNSEEN =
 
 const UNPRINTABLE = new RegExp(`[${UNSEEN}]`, "gu");
 
-/** The text with every such character escaped as JSON escapes it: `\u001b`, and two of these above U+FFFF. */
+/** The text with every such character escaped as JSON escapes it: `\u001b`; a character above U+FFFF becomes two of these. */
 export function printable(text: string): string {
   return text.replace(UNPRINTABLE, (character) =>
     character

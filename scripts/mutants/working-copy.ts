@@ -8,7 +8,7 @@ export interface TestRun {
   readonly passed: boolean;
   /** What the tests said. */
   readonly printed: string;
-  /** Of the processor, which is the same however busy the machine is. */
+  /** Processor time, which does not depend on how busy the machine is. */
   readonly cpuSeconds: number;
   readonly wallMs: number;
   /** Whether it was ended by one of its limits. */
@@ -18,7 +18,7 @@ export interface TestRun {
 export interface RunLimits {
   /** A whole number. */
   readonly cpuSeconds: number;
-  /** For a run that waits for what never comes. */
+  /** For a run that waits for something that never happens. */
   readonly wallMs: number;
 }
 

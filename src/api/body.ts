@@ -36,7 +36,7 @@ export function posted<Name extends keyof Fields, Answer>(
   tokenHeader: string,
   decide: (body: Pick<Fields, Name>, caller: Caller) => Decision<Answer> | Promise<Decision<Answer>>,
 ) {
-  // It takes its context apart in its parameters: `elysia.ts` says why.
+  // It destructures its context in its parameters: `elysia.ts` says why.
   const handler = async ({ request }: { readonly request: Request }): Promise<Answer | Response> => {
     const body = await readBody(request, schema);
     const decision = body.ok ? await decide(body.value, callerOf(request, tokenHeader)) : body;

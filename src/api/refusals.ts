@@ -7,7 +7,7 @@ import type { Bound } from "../referee/bounds.ts";
 import type { Coordinates, Sha256 } from "../registry/artifact-name.ts";
 
 export type Refusal =
-  /** No such path, method or malformed id. `isInexact`: no endpoint has this path, as it was sent. */
+  /** No endpoint has this path and method, or the id is malformed. `isInexact`: the path, as it was sent, is no endpoint's. */
   | { readonly kind: "not-found"; readonly isInexact?: true }
   | { readonly kind: "session-not-found" }
   /** A caller that a loopback daemon must not answer, such as a web page. `why` completes "this daemon answers only …". */

@@ -11,7 +11,10 @@ interface NetworkRule {
   readonly port: number | undefined;
 }
 
-/** No sign that would end the host of a URL can be in the host, not in brackets either: `[user@example.com/]` is none. */
+/**
+ * A host holds no character that ends a URL's host, and brackets hold only an IPv6 address: `[user@example.com/]` is no
+ * host.
+ */
 const ENTRY = /^(?:([a-z]+):\/\/)?(\[[0-9a-f:.]+\]|[^\s:/?#@\\[\]]+)(?::([0-9]+))?\/?$/i;
 const READABLE_HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/;
 const DEFAULT_PORTS = { http: 80, https: 443 } as const;

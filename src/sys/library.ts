@@ -1,11 +1,12 @@
 /**
- * The C library of this platform, opened only here, for the few system calls that Bun does not offer. And what a call
- * came to: a value, or the name of its error.
+ * The C library of this platform, opened only here, for the few system calls that Bun does not offer. Also the
+ * result of a call: a value, or the name of its error.
  *
  * A host may forbid what calling it needs: memory that is written and then run. So those who declare calls get all of
  * them or `undefined`, and nothing here throws. `libraryFault` says what is missing, in the system's words.
  *
- * Calls are declared beside what uses them, those together that are needed together. They are bound when first used.
+ * Calls are declared next to the code that uses them. Calls that are needed together are declared together, and bound at
+ * first use.
  *
  * Some calls take a variable number of arguments: `openat`, `ioctl`, `fcntl`, `syscall`. On Linux a further argument is
  * passed like a fixed one. On Apple's 64-bit ARM it is not, so nothing depends on one there.

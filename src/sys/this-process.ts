@@ -16,7 +16,10 @@ const limits = callsOf({
   setrlimit: { args: ["i32", "ptr"], returns: "i32" },
   getrlimit: { args: ["i32", "ptr"], returns: "i32" },
 });
-/** A signal mask needs no call: if SIGTERM is blocked, one of Bun's threads still receives it, and the handler runs. */
+/**
+ * Only the action of a signal is set here. A blocked SIGTERM needs no call, because one of Bun's threads still receives
+ * it.
+ */
 const signals = callsOf({ signal: { args: ["i32", "usize"], returns: "usize" } });
 const threading = linuxCallsOf({
   sem_init: { args: ["ptr", "i32", "u32"], returns: "i32" },

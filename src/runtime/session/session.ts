@@ -101,9 +101,9 @@ export async function openSession(options: SessionOptions = {}): Promise<Result<
   }
   if (!opened.ok) return opened;
   const session = opened.value;
-  // How it ended is for its launcher to record: it sees the signal.
+  // Its launcher records how it ended, because it sees the signal.
   await early.retireBy(session.directories, () => {
-    // A post that is under way is given up.
+    // Cancels a post in progress.
     session.hurry.abort();
     return retire(session, "failed");
   });

@@ -154,7 +154,7 @@ function describe({ source, destination, ceilingBytes }: SnapshotRequest, found:
     case "no-thread":
       return `${copying}: no thread could be started to copy it: ${found.message}; let this process have more threads, or take the capsule out of capabilities.spawn.workdir_snapshot`;
     case "broken":
-      return `${copying}: the thread that copies broke off: ${found.message}`;
+      return `${copying}: the copying thread failed: ${found.message}`;
     default:
       return found satisfies never;
   }

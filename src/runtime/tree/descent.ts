@@ -31,7 +31,7 @@ export type Descent = ReturnType<typeof createDescent>;
 
 const PARENT = encodeName("..");
 
-/** A descent from `top`, which the caller must close. */
+/** A descent from `top`. The caller closes the descent, and keeps `top`. */
 export function createDescent(top: Descriptor) {
   const levels: Level[] = [];
   const names = () => levels.map(({ name }) => name);
