@@ -3,6 +3,7 @@
  * machine affects all of them alike, and rows are compared within a round.
  */
 
+import { messageOf } from "../src/os-error.ts";
 import { type LoadOptions, type LoadResult, runLoad } from "./load.ts";
 import { cpuMicroseconds } from "./process-cost.ts";
 import type { Server } from "./server.ts";
@@ -79,7 +80,7 @@ async function slice(
     drive.kind === "own"
       ? drive.run(milliseconds)
       : runLoad({ port, connections: CONNECTIONS, forMs: milliseconds, ...drive }).catch((error: unknown) => {
-          throw new Error(`${what}: ${error instanceof Error ? error.message : String(error)}`);
+          throw new Error(`${what}: ${messageOf(error)}`);
         });
   if (leadInMs > 0) await run(leadInMs);
   const before = cpuMicroseconds(pid);

@@ -1,6 +1,7 @@
 /** The bench's switches. */
 
 import { parseArgs } from "node:util";
+import { messageOf } from "../src/os-error.ts";
 
 export interface Options {
   /** Interleaved rounds of the throughput rows. */
@@ -82,6 +83,6 @@ export function readOptions(argv: readonly string[]): Options | string {
     const finishedLong = values.long ? 1_000_000 : 0;
     return { ...base, rounds, finishedLong, executable: values.executable };
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return messageOf(error);
   }
 }

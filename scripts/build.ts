@@ -1,5 +1,6 @@
 /** `npm run build`: compiles `dist/mur-roost` for this machine. `--quiet` says nothing on success. */
 import { join, relative } from "node:path";
+import { messageOf } from "../src/os-error.ts";
 import { compile, ROOT } from "./compile.ts";
 
 const flags = process.argv.slice(2);
@@ -13,7 +14,7 @@ const outfile = join(ROOT, "dist/mur-roost");
 try {
   await compile({ outfile });
 } catch (error) {
-  process.stderr.write(`build: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`build: ${messageOf(error)}\n`);
   process.exit(1);
 }
 if (!flags.includes("--quiet")) process.stdout.write(`${relative(process.cwd(), outfile) || outfile}\n`);

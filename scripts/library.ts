@@ -6,6 +6,7 @@
  */
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { messageOf } from "../src/os-error.ts";
 import { ROOT } from "./compile.ts";
 import { slimSourceMap } from "./library/source-map.ts";
 
@@ -121,7 +122,7 @@ if (import.meta.main) {
   try {
     await buildLibrary(LIBRARY);
   } catch (error) {
-    process.stderr.write(`library: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.stderr.write(`library: ${messageOf(error)}\n`);
     process.exit(1);
   }
   if (!process.argv.includes("--quiet"))

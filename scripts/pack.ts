@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { defaultRegistry, userPath } from "../src/cli/user-paths.ts";
-import { describeOsError } from "../src/os-error.ts";
+import { describeOsError, messageOf } from "../src/os-error.ts";
 import type { Envelope } from "../src/referee/envelope.ts";
 import { parseArtifactName, parseArtifactVersion } from "../src/registry/artifact-name.ts";
 import { readManifest } from "../src/registry/manifest.ts";
@@ -106,6 +106,6 @@ function describe(held: Envelope): string[] {
 try {
   process.stdout.write(`${(await pack(process.argv.slice(2))).join("\n")}\n`);
 } catch (error) {
-  process.stderr.write(`pack: ${error instanceof Error ? error.message : String(error)}\n`);
+  process.stderr.write(`pack: ${messageOf(error)}\n`);
   process.exit(1);
 }

@@ -6,6 +6,7 @@
  */
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { messageOf } from "../src/os-error.ts";
 import { fault, ok, type Result } from "../src/result.ts";
 import { VERSION } from "../src/version.ts";
 import { compile, ROOT } from "./compile.ts";
@@ -184,7 +185,7 @@ async function readOtherChecksums(path: string | undefined): Promise<Result<stri
   try {
     return otherChecksums(await readFile(path, "utf8"), path, VERSION);
   } catch (error) {
-    return fault(`--with-checksums: ${error instanceof Error ? error.message : String(error)}`);
+    return fault(`--with-checksums: ${messageOf(error)}`);
   }
 }
 

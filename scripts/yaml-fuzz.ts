@@ -4,6 +4,7 @@
  */
 
 import { parseArgs } from "node:util";
+import { messageOf } from "../src/os-error.ts";
 import { writeAnswers } from "./yaml-fuzz/answers.ts";
 import { compareAll, type Findings, OtherReader } from "./yaml-fuzz/compare.ts";
 import * as documents from "./yaml-fuzz/documents.ts";
@@ -117,6 +118,6 @@ async function main(): Promise<number> {
 try {
   process.exitCode = await main();
 } catch (error) {
-  process.stderr.write(`fuzz: ${error instanceof Error ? error.message : String(error)}\n${USAGE}`);
+  process.stderr.write(`fuzz: ${messageOf(error)}\n${USAGE}`);
   process.exitCode = 2;
 }

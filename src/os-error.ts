@@ -12,6 +12,11 @@ export function isSystemError(error: unknown): error is SystemError {
   return error instanceof Error && "errno" in error && typeof error.errno === "number" && "code" in error;
 }
 
+/** What was thrown, in its own words. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Errors that the runtime words differently from the C library. */
 const C_LIBRARY_WORDS: Readonly<Record<string, string>> = {
   EISDIR: "Is a directory",
@@ -24,7 +29,7 @@ const C_LIBRARY_WORDS: Readonly<Record<string, string>> = {
 
 /** `Not a directory (os error 20)`; an exception without a number keeps its own message. */
 export function describeOsError(error: unknown): string {
-  if (!isSystemError(error)) return error instanceof Error ? error.message : String(error);
+  if (!isSystemError(error)) return messageOf(error);
   // A failed bind has a code but no number.
   const number = Math.abs(error.errno) || (constants.errno[error.code as keyof typeof constants.errno] ?? 0);
   return describeErrno(error.code, number);

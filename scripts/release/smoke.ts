@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { arch, tmpdir } from "node:os";
 import { join } from "node:path";
+import { messageOf } from "../../src/os-error.ts";
 import { type DaemonProcess, startDaemonProcess } from "../../test/kit/daemon-process.ts";
 import { fault, ok, type Result } from "../../src/result.ts";
 import type { ReleaseTarget } from "./targets.ts";
@@ -112,7 +113,7 @@ async function checkHealth(
   try {
     daemon = await startDaemonProcess(start);
   } catch (error) {
-    return fault(error instanceof Error ? error.message : String(error));
+    return fault(messageOf(error));
   }
   const answer = await askHealth(daemon.url, signal);
   const ended = await daemon.stop();

@@ -1,4 +1,5 @@
 /** Runs the steps of a release one after another, saying what each did and how long it took. */
+import { messageOf } from "../../src/os-error.ts";
 import { fault, type Result } from "../../src/result.ts";
 
 export type Step = {
@@ -37,6 +38,6 @@ async function attempt(step: Step, interrupted: AbortSignal): Promise<Result<str
     const outcome = interrupted.aborted ? fault("not begun") : await step.run();
     return interrupted.aborted ? fault(`interrupted by ${String(interrupted.reason)}`) : outcome;
   } catch (error) {
-    return fault(error instanceof Error ? error.message : String(error));
+    return fault(messageOf(error));
   }
 }

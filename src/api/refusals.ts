@@ -4,7 +4,7 @@ import type { BodyFault } from "../json-body.ts";
 import { printable } from "../printable.ts";
 import type { Excess } from "../referee/axes.ts";
 import type { Bound } from "../referee/bounds.ts";
-import type { Coordinates, Sha256 } from "../registry/artifact-name.ts";
+import { type Coordinates, coordinateText, type Sha256 } from "../registry/artifact-name.ts";
 
 export type Refusal =
   /** No endpoint has this path and method, or the id is malformed. `isInexact`: the path, as it was sent, is no endpoint's. */
@@ -118,9 +118,9 @@ export function refusalMessage(refusal: Refusal): string {
     case "approval-redeemed":
       return "this spawn approval has already been redeemed; an approval covers one launch, so ask POST /spawn for another";
     case "approval-other-coordinates":
-      return `this spawn approval was granted for '${coordinate(refusal.granted)}', not '${coordinate(refusal.asked)}'`;
+      return `this spawn approval was granted for '${coordinateText(refusal.granted)}', not '${coordinateText(refusal.asked)}'`;
     case "approval-other-bytes":
-      return `'${coordinate(refusal.asked)}' now resolves to a different artifact than the one this spawn approval was granted for (approved sha256 ${refusal.approved}, resolved sha256 ${refusal.resolved})`;
+      return `'${coordinateText(refusal.asked)}' now resolves to a different artifact than the one this spawn approval was granted for (approved sha256 ${refusal.approved}, resolved sha256 ${refusal.resolved})`;
     case "internal":
       return "the daemon failed to answer this request";
     default:
@@ -135,11 +135,6 @@ function shortened(text: string): string {
   const characters = Array.from(text.slice(0, 2 * MAX_QUOTED_CHARACTERS + 1));
   if (characters.length <= MAX_QUOTED_CHARACTERS) return printable(text);
   return printable(`${characters.slice(0, MAX_QUOTED_CHARACTERS).join("")}…`);
-}
-
-/** `local/worker-a@0.1.0`. */
-function coordinate({ name, version }: Coordinates): string {
-  return `${name}@${version}`;
 }
 
 function boundMessage(bound: Bound, limit: number, held: number): string {

@@ -4,6 +4,7 @@ import { type Envelope, lowerManifest } from "../referee/envelope.ts";
 import {
   type ArtifactName,
   type Coordinates,
+  coordinateText,
   parseArtifactName,
   parseArtifactVersion,
 } from "../registry/artifact-name.ts";
@@ -70,7 +71,7 @@ export class Artifacts {
   async read(wanted: Iterable<Coordinates>): Promise<void> {
     const unread = new Map<string, Coordinates>();
     for (const coordinates of wanted) {
-      const capsule = capsuleOf(coordinates);
+      const capsule = coordinateText(coordinates);
       if (!this.#read.has(capsule)) unread.set(capsule, coordinates);
     }
     const queue = unread.entries();
@@ -88,8 +89,8 @@ export class Artifacts {
 
   /** The result of `read`. */
   reading(coordinates: Coordinates): ArtifactReading {
-    const reading = this.#read.get(capsuleOf(coordinates));
-    if (!reading) throw new Error(`${capsuleOf(coordinates)} was not read`);
+    const reading = this.#read.get(coordinateText(coordinates));
+    if (!reading) throw new Error(`${coordinateText(coordinates)} was not read`);
     return reading;
   }
 
@@ -118,8 +119,4 @@ export class Artifacts {
     if (listing.versions.length === 0) return `the registry ${this.#path} holds no version of ${name}`;
     return `the registry holds ${listing.versions.join(", ")}`;
   }
-}
-
-function capsuleOf({ name, version }: Coordinates): string {
-  return `${name}@${version}`;
 }

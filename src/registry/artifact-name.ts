@@ -19,6 +19,11 @@ export interface Coordinates {
   readonly version: ArtifactVersion;
 }
 
+/** `local/worker@1.0.0` */
+export function coordinateText({ name, version }: Coordinates): string {
+  return `${name}@${version}`;
+}
+
 const PART = "[a-z0-9](?:[a-z0-9-]{0,98}[a-z0-9])?";
 const FULL_NAME = new RegExp(`^${PART}/${PART}$`);
 // With `u` an emoji is one character, not two.

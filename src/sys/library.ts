@@ -14,7 +14,7 @@
 
 import { dlopen, type FFIFunction, FFIType, type Pointer, ptr, read, toArrayBuffer } from "bun:ffi";
 import { constants } from "node:os";
-import { describeErrno, isSystemError } from "../os-error.ts";
+import { describeErrno, isSystemError, messageOf } from "../os-error.ts";
 import { fault, ok, type Result } from "../result.ts";
 
 /** The platforms whose numbers and structures this folder knows: Linux and macOS, on x64 and arm64. */
@@ -91,7 +91,7 @@ function opened<const D extends Declarations>(declarations: D): Result<Calls<D>,
   try {
     return ok(dlopen(LIBRARY, declarations).symbols);
   } catch (error) {
-    return fault(error instanceof Error ? error.message : String(error));
+    return fault(messageOf(error));
   }
 }
 

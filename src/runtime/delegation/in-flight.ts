@@ -1,5 +1,6 @@
 /** What a task has in flight, and the round in which it waits for that (API page, "How the outcome arrives"). */
 
+import { messageOf } from "../../os-error.ts";
 import { unlessAborted } from "../clock.ts";
 import type { ClosedDelegation } from "./close.ts";
 import type { WatchedDelegation } from "./watch.ts";
@@ -144,7 +145,7 @@ export function createStatuses(
   diagnose: (line: string) => void,
 ) {
   const complain = (error: unknown) =>
-    diagnose(`a status of a waiting task was not said: ${error instanceof Error ? error.message : error}`);
+    diagnose(`a status of a waiting task was not said: ${messageOf(error)}`);
   const guarded = <T>(act: () => T): T | undefined => {
     try {
       return act();

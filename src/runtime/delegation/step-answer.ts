@@ -1,6 +1,6 @@
 /** Gets the result of a plan's `capsule` step: an agent's from its task over A2A, a script's from its exit. */
 
-import type { Coordinates } from "../../registry/artifact-name.ts";
+import { type Coordinates, coordinateText } from "../../registry/artifact-name.ts";
 import { CHILD_FILE_BYTES } from "../child-files.ts";
 import type { Clock } from "../clock.ts";
 import { describeExit } from "../launch/held-process.ts";
@@ -34,12 +34,11 @@ type Seen =
       readonly taskOver?: true;
     };
 
-function nameOf({ name, version }: Coordinates): string {
-  return `${name}@${version}`;
-}
-
 export function canceled(asked: Coordinates) {
-  return { kind: "canceled", text: `${nameOf(asked)} was ended: the delegating task was cancelled` } as const;
+  return {
+    kind: "canceled",
+    text: `${coordinateText(asked)} was ended: the delegating task was cancelled`,
+  } as const;
 }
 
 /**
@@ -66,7 +65,7 @@ interface AgentTask {
 async function seeAgent(watched: WatchedChild, { giveUp, gone, ...asked }: AgentTask): Promise<Seen> {
   const { child, watchSecs } = watched;
   const { clock } = watched.session;
-  const what = nameOf(child);
+  const what = coordinateText(child);
   const deadline = new AbortController();
   const stop = clock.after(watchLeftMs(watched), () => deadline.abort());
   const signal = AbortSignal.any([giveUp, deadline.signal, gone]);
@@ -97,7 +96,7 @@ async function followTask(
   { door, task, signal }: { readonly door: DoorUrl; readonly task: string; readonly signal: AbortSignal },
   clock: Clock,
 ): Promise<Seen | string | undefined> {
-  const what = nameOf(child);
+  const what = coordinateText(child);
   const { operatorToken: token, delegationId, name, secrets } = child;
   const taken = await deliverTask({ door, token, delegationId, name, secrets, task, signal }, clock);
   if (signal.aborted) return undefined;
@@ -148,7 +147,7 @@ function readTask(result: unknown, what: string, secrets: readonly Secret[]): Se
  */
 async function seeScript(watched: WatchedChild, giveUp: AbortSignal, gone: AbortSignal): Promise<Seen> {
   const { session, child } = watched;
-  const what = nameOf(child);
+  const what = coordinateText(child);
   await pauseFor(EXIT_AFTER_COMPLETION_MS, AbortSignal.any([giveUp, gone]), session.clock);
   if (giveUp.aborted) return canceled(child);
   const completed: Seen = { kind: "completed", script: true };

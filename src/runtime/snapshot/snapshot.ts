@@ -1,5 +1,6 @@
 /** The workdir snapshot: a copy of the parent's work folder in its child's (API page, "Workdir snapshot"). */
 
+import { messageOf } from "../../os-error.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { close } from "../../sys/descriptors.ts";
 import { encodeName, openAgain } from "../../sys/entries.ts";
@@ -120,7 +121,7 @@ function runThread({ source, signal, onProgress }: SnapshotRequest, task: CopyTa
     thread = new Worker(script);
   } catch (error) {
     URL.revokeObjectURL(script);
-    const message = error instanceof Error ? error.message : String(error);
+    const message = messageOf(error);
     return Promise.resolve(fault({ kind: "no-thread", message }));
   }
   thread.onmessage = ({ data }: MessageEvent<ThreadReport>) => {
