@@ -12,7 +12,7 @@ import { median, type Row } from "./row.ts";
 import type { Server } from "./server.ts";
 import { register, type Session } from "./sessions.ts";
 
-export interface EventCase {
+interface EventCase {
   readonly id: string;
   readonly what: string;
   /** The files of the archive. */

@@ -61,7 +61,7 @@ export interface Host {
   remove(): void;
 }
 
-export interface DaemonOptions {
+interface DaemonOptions {
   readonly home?: string;
   readonly maxDepth?: number;
   readonly maxConcurrent?: number;

@@ -15,7 +15,7 @@ import { median, medianRatio, type Row } from "./row.ts";
 const ORDINARY = join(import.meta.dir, "../test/registry/manifests/capsule.yaml");
 const READINGS_A_ROUND = 2000;
 
-export interface ManifestOptions {
+interface ManifestOptions {
   readonly rounds: number;
   /** How often the ordinary one is read in a round. */
   readonly readings?: number;

@@ -15,7 +15,7 @@ import type { Server } from "./server.ts";
 import { measureFullHost, measureStarts } from "./start-rows.ts";
 import { throughputSubjects } from "./throughput.ts";
 
-export interface Results {
+interface Results {
   readonly rows: readonly Row[];
   readonly curves: Curves;
 }

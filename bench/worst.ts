@@ -15,12 +15,12 @@ import { deregister, register, type Session } from "./sessions.ts";
 import { seeded, type WorstCase, worstCase } from "./worst-manifests.ts";
 
 /** How long anyone else may wait for an answer, in milliseconds. */
-export const OTHERS_WAIT_MS = 50;
+const OTHERS_WAIT_MS = 50;
 /** How often a bad case is measured. Pauses of the machine itself do not repeat with the case. */
 const REPEATS = 3;
 
 /** The longest wait of others in milliseconds, the smallest of several measurements; and the status of the case's answer. */
-export async function measureWorst(
+async function measureWorst(
   host: Host,
   server: Server,
   prober: Session,

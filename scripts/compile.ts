@@ -16,7 +16,7 @@ const MAIN = join(ROOT, "src/main.ts");
  */
 const UNDECLARED = ["supports-color"];
 
-export type CompileRequest = {
+type CompileRequest = {
   /** Absolute path of the executable to write. */
   readonly outfile: string;
   /** Another platform's runtime. Without it: this machine's, which is the Bun that runs this script. */

@@ -11,7 +11,7 @@ import { ROOT } from "./compile.ts";
 import { slimSourceMap } from "./library/source-map.ts";
 
 /** Where the library is written. */
-export const LIBRARY = join(ROOT, "library");
+const LIBRARY = join(ROOT, "library");
 
 /** `mur-roost/<name>` is `src/<name>/index.ts`. */
 export const ENTRY_POINTS: readonly string[] = ["runtime", "formation"];
@@ -23,7 +23,7 @@ const SOURCES = ENTRY_POINTS.map((name) => join(ROOT, "src", name, "index.ts"));
  *
  * @throws {Error} with the bundler's or the compiler's messages; then `place` is unchanged
  */
-export async function buildLibrary(place: string): Promise<void> {
+async function buildLibrary(place: string): Promise<void> {
   await mkdir(dirname(place), { recursive: true });
   const scratch = await mkdtemp(join(dirname(place), ".library-"));
   try {

@@ -13,7 +13,7 @@ import type { Sentence } from "./openapi/sentences.ts";
 export const OPENAPI_PATH = join(import.meta.dir, "..", "openapi.json");
 
 /** The whole document. */
-export async function openApiDocument(): Promise<object> {
+async function openApiDocument(): Promise<object> {
   const paths: Record<string, object> = {};
   for (const endpoint of ENDPOINTS) {
     paths[endpoint.path] = { [endpoint.method]: await operation(endpoint) };

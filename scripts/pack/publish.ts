@@ -21,7 +21,7 @@ import { atOnce } from "../../src/slices.ts";
 import { sha256OfFile } from "../release/checksums.ts";
 
 /** How the daemon resolves the artifact, and where it is. */
-export interface Published {
+interface Published {
   readonly resolution: Resolution<Envelope>;
   /** Path of the archive. */
   readonly path: string;

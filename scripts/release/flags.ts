@@ -1,7 +1,7 @@
 /** The command line of `npm run release`. */
 import { fault, ok, type Result } from "../../src/result.ts";
 
-export interface ReleaseFlags {
+interface ReleaseFlags {
   /** Whether every file is built twice and compared. */
   readonly buildTwice: boolean;
   /** A checksum file of another program, whose lines are added to the release's. */

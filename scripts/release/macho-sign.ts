@@ -9,7 +9,7 @@ import { entitlementsDer, entitlementsPlist } from "./entitlements.ts";
 import { type MachOLayout, readMachOLayout } from "./macho-layout.ts";
 import { fault, ok, type Result } from "../../src/result.ts";
 
-export type SigningRequest = {
+type SigningRequest = {
   /** The name that the signature gives the program. */
   readonly identifier: string;
   /** Boolean entitlements to include; may be empty. */

@@ -27,7 +27,7 @@ export type SignatureReport = {
 };
 
 /** What a release's signatures must say; compared with a report by {@link faultsAgainst}. */
-export type SignatureExpectation = Pick<
+type SignatureExpectation = Pick<
   SignatureReport,
   "identifier" | "team" | "version" | "flags" | "pageSize" | "entitlements"
 >;

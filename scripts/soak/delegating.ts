@@ -11,7 +11,7 @@ import {
   type TaskDelegations,
 } from "../../src/runtime/index.ts";
 
-export interface Delegating {
+interface Delegating {
   /** Starts the delegations of another task. */
   task(): TaskDelegations;
   stop(): Promise<void>;

@@ -8,7 +8,7 @@ export interface ModelSession {
   status: "running" | "complete" | "failed";
 }
 
-export interface ModelReservation {
+interface ModelReservation {
   readonly holder: ModelSession;
   /** Monotonic milliseconds: the latest time at which its slot can still be held. */
   readonly until: number;

@@ -9,7 +9,7 @@ const BATCH_LENGTH = 1_000_000;
 const EXAMPLES = 50;
 
 /** A document with two different answers. */
-export interface Difference {
+interface Difference {
   readonly document: string;
   readonly expected: Answer;
   readonly found: Answer;
@@ -25,7 +25,7 @@ export class Findings {
   }
 }
 
-export interface Tally {
+interface Tally {
   documents: number;
   /** Documents that ours reads. The others are not compared. */
   read: number;
@@ -54,7 +54,7 @@ export class OtherReader {
   }
 }
 
-export interface CompareOptions {
+interface CompareOptions {
   /** Our reader. The tests pass a wrong one, to see that it is found. */
   readonly read?: (document: string) => Answer | undefined;
   readonly others?: readonly OtherReader[];

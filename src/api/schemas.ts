@@ -73,7 +73,7 @@ export const DeregisterAnswer = Type.Object({}, { additionalProperties: false })
 export type DeregisterAnswer = Static<typeof DeregisterAnswer>;
 
 /** A session id: 1 to 256 characters of `A-Z a-z 0-9 _ . : -`, and not `.` or `..`. */
-export const SESSION_ID_PATTERN = "^(?!\\.{1,2}$)[A-Za-z0-9_.:-]{1,256}$";
+const SESSION_ID_PATTERN = "^(?!\\.{1,2}$)[A-Za-z0-9_.:-]{1,256}$";
 const SESSION_ID = new RegExp(SESSION_ID_PATTERN);
 
 export function isSessionId(text: string): boolean {

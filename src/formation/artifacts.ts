@@ -29,7 +29,7 @@ export interface ReadArtifact {
   readonly held: Envelope;
 }
 
-export type ArtifactReading =
+type ArtifactReading =
   | { readonly ok: true; readonly artifact: ReadArtifact }
   /** The daemon's sentence for this coordinate; from `find`, perhaps what to name instead. */
   | { readonly ok: false; readonly fault: string };

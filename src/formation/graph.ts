@@ -83,7 +83,7 @@ function rowsOf({ indexOf, edgesOf, placeOf }: Tree): number[] {
 }
 
 /** Sets of capsules that can all start one another, directly or through others of the set. */
-export interface Components {
+interface Components {
   /** A number for each capsule, equal for all capsules of a set. */
   readonly componentOf: readonly number[];
   /** All capsules, each after those of other sets that it can start. */

@@ -173,7 +173,7 @@ export type Edge = Static<typeof Edge>;
 /** The daemon would grant it, as far as the two artifacts decide. */
 export type GrantedEdge = Static<typeof Granted>;
 /** The envelope refuses it, on at least one axis. */
-export type RefusedEdge = Static<typeof Refused>;
+type RefusedEdge = Static<typeof Refused>;
 /** The child is absent, or the registry cannot resolve it. */
 export type UnresolvedEdge = Exclude<Edge, GrantedEdge | RefusedEdge>;
 /** A capsule that can run in the formation. */

@@ -27,7 +27,7 @@ import { directorySuffix, type IdSource } from "./wire.ts";
 
 const MURMUR = ".murmur";
 
-export interface SessionDirectoriesOptions {
+interface SessionDirectoriesOptions {
   /** The value of `HOME`. */
   readonly home: string | undefined;
   /** The session's work folder, as it was given. If it is relative, it is relative to the current directory. */

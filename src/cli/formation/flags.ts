@@ -12,11 +12,11 @@ import {
   wholeNumber,
 } from "../arguments.ts";
 
-export const FORMATS = ["text", "json", "mermaid", "dot"] as const;
+const FORMATS = ["text", "json", "mermaid", "dot"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** What to do. Capsules are still plain text: the registry says what is wrong with one. */
-export type Task =
+type Task =
   | { readonly kind: "show"; readonly root: string; readonly format: Format }
   | { readonly kind: "expect"; readonly root: string; readonly file: string }
   | { readonly kind: "why"; readonly parent: string; readonly child: string };

@@ -18,7 +18,7 @@ export const QUESTION = 0x3f;
 export const LIST_OPEN = 0x5b;
 export const BACKSLASH = 0x5c;
 export const LIST_CLOSE = 0x5d;
-export const MAP_OPEN = 0x7b;
+const MAP_OPEN = 0x7b;
 export const PIPE = 0x7c;
 export const MAP_CLOSE = 0x7d;
 

@@ -6,7 +6,7 @@ export interface YamlText {
   readonly text: string;
   readonly plain: boolean;
 }
-export interface YamlList {
+interface YamlList {
   readonly kind: "list";
   readonly items: readonly YamlTree[];
 }

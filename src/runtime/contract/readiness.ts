@@ -97,7 +97,7 @@ export function createChildSessions(own: string, spawner: string | undefined) {
 }
 
 /** What a TypeScript capsule says about itself. */
-export interface ReadinessReport {
+interface ReadinessReport {
   readonly sessionId: string;
   readonly name: string;
   readonly version: string;

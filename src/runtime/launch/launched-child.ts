@@ -123,7 +123,7 @@ const RECORDS = [".murmur", "records"];
 const QUOTED = 512;
 
 /** What determines the path of a child's records directory. */
-export interface ChildRecordsOf {
+interface ChildRecordsOf {
   /** The home, resolved. */
   readonly home: HeldDirectory;
   /** The home as its variable spells it. The child has the same value. */

@@ -7,9 +7,9 @@ import type { Errno } from "../../sys/library.ts";
 import type { Descent } from "../tree/descent.ts";
 
 /** Why an entry was not copied. */
-export type SkipReason = "fifo" | "socket" | "device" | "unreadable" | "runtime-owned";
+type SkipReason = "fifo" | "socket" | "device" | "unreadable" | "runtime-owned";
 
-export interface SkippedEntry {
+interface SkippedEntry {
   /** The path from the folder, separated by `/`. Bytes that are not UTF-8 appear as U+FFFD. */
   readonly path: string;
   readonly reason: SkipReason;
