@@ -1,7 +1,7 @@
 /** The child of a delegation: how long it may run, what it recorded, how it ended, and its end if none is posted. */
 
 import { setImmediate as turn } from "node:timers/promises";
-import { describeExit, endAll } from "../launch/held-process.ts";
+import { describeExit, endAll, lookNow } from "../launch/held-process.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { redactSaid } from "../redaction.ts";
 import type { RegisteredSession } from "../session/session.ts";
@@ -130,6 +130,7 @@ export function reportOf(child: LaunchedChild, end: DelegationEnd, durationMs: n
  */
 export async function endUnposted(started: OwnChild, own: "replaced" | "kept", why?: string): Promise<void> {
   const { child } = started;
+  lookNow();
   const byItself = await Promise.race([child.exited.then(() => true), turn(false)]);
   const left = recordOf(started);
   await endChild(started);

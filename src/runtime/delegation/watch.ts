@@ -1,7 +1,7 @@
 /** One delegation from the moment its child has its task to its close: watch it, end it if needed, report it once. */
 
 import { within } from "../clock.ts";
-import { describeExit, GRACE_MS } from "../launch/held-process.ts";
+import { describeExit, GRACE_MS, lookNow } from "../launch/held-process.ts";
 import {
   type Delegation,
   type DelegationEnd,
@@ -77,13 +77,18 @@ async function endOf(
     for (const effect of step.effects) perform(effect, delegation, later).then(tell, over.reject);
   };
   const tell = (happening: Happening | undefined) => happening && happens(happening);
+  /** If the child is already gone, its exit happens first, so that its own outcome stands. */
+  const happensAfterExit = (happening: Happening) => {
+    lookNow();
+    queueMicrotask(() => happens(happening));
+  };
   const later = (ms: number, happening: Happening) =>
-    timers.push(session.clock.after(ms, () => happens(happening)));
+    timers.push(session.clock.after(ms, () => happensAfterExit(happening)));
 
   void child.exited.then((status) =>
     happens({ kind: "exited", lost: status.kind === "lost" ? describeExit(status) : undefined }),
   );
-  void asked.then((reason) => happens({ kind: "task", reason }));
+  void asked.then((reason) => happensAfterExit({ kind: "task", reason }));
   const watchMs = watchLeftMs(delegation);
   const backstopSecs = watchSecs + BACKSTOP_EXTRA_SECS;
   later(watchMs, { kind: "deadline", reason: pastDeadline(watchSecs) });

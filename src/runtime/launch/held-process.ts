@@ -118,12 +118,16 @@ export function lookSoon(): void {
 
 function lookAfterPause(): void {
   clearTimeout(timer);
-  timer = watched.size === 0 ? undefined : setTimeout(look, pause);
+  timer = watched.size === 0 ? undefined : setTimeout(lookNow, pause);
   // A process that nobody waits for must not keep a finished program alive.
   if (![...watched].some(({ awaited }) => awaited)) timer?.unref();
 }
 
-function look(): void {
+/**
+ * Reaps every process that has ended by now. Call this before you end a child: if that child is already gone, its exit
+ * is handled first.
+ */
+export function lookNow(): void {
   const open = [...watched].filter(({ descriptor, hasExited }) => descriptor !== undefined && !hasExited);
   const ended = readable(open.map(({ descriptor }) => descriptor ?? -1));
   for (const [at, one] of open.entries()) one.hasExited ||= ended[at] === true;
