@@ -73,8 +73,8 @@ export function createStdoutRelay(write: (bytes: Uint8Array) => Promise<void>) {
 const MAX_LINE = 8 * 1024;
 /** How many lines are remembered for a report of how the child ended. */
 const REMEMBERED_LINES = 20;
-/** How many bytes are held back until the child's own token is known. */
-const MAX_HELD_BACK = 256 * 1024;
+/** How many bytes wait: until the child's own token is known, or while earlier lines are written. */
+const MAX_WAITING = 256 * 1024;
 
 /** One line as Latin-1 text: one character is one byte, so it can be cut and searched without decoding. */
 interface RawLine {
@@ -85,29 +85,48 @@ interface RawLine {
 /** A child's standard error: echoed line by line, with its last lines remembered, and no token in either. */
 export function createStderrEcho(secrets: readonly Secret[], write: (bytes: Uint8Array) => Promise<void>) {
   const lines = createLineCutter();
-  let known = secrets;
-  let heldBack: RawLine[] | undefined = [];
-  let heldBackBytes = 0;
-  let leftOut = 0;
   const remembered: RawLine[] = [];
+  let known = secrets;
+  let waiting: RawLine[] = [];
+  let waitingBytes = 0;
+  let leftOut = 0;
+  let which = "before the child was ready";
+  let released = false;
+  /** Settles once nothing waits any more. */
+  let echoing: Promise<void> | undefined;
 
-  const echo = (lines: readonly string[]) =>
-    lines.length === 0 ? Promise.resolve() : write(Buffer.from(`${lines.join("\n")}\n`));
+  const echo = async () => {
+    while (waiting.length > 0) {
+      const shown = waiting.map((line) => show(line, known));
+      if (leftOut > 0) shown.push(`[${leftOut} more lines ${which} are left out]`);
+      waiting = [];
+      waitingBytes = leftOut = 0;
+      which = "that were not read in time";
+      await write(Buffer.from(`${shown.join("\n")}\n`));
+    }
+    echoing = undefined;
+  };
 
   const take = (cut: readonly RawLine[]): Promise<void> => {
     remembered.push(...cut);
     remembered.splice(0, remembered.length - REMEMBERED_LINES);
-    if (!heldBack) return echo(cut.map((line) => show(line, known)));
+    // What can be written at once is never left out.
+    const isBounded = !released || echoing !== undefined;
     for (const line of cut) {
-      heldBackBytes += line.text.length + 1;
-      if (heldBackBytes <= MAX_HELD_BACK) heldBack.push(line);
+      waitingBytes += line.text.length + 1;
+      if (!isBounded || waitingBytes <= MAX_WAITING) waiting.push(line);
       else leftOut++;
     }
-    return Promise.resolve();
+    if (!released || waiting.length === 0) return Promise.resolve();
+    echoing ??= echo();
+    return echoing;
   };
 
   return {
-    /** The next bytes of the pipe. */
+    /**
+     * The next bytes of the pipe. Settles when their lines are echoed. More bytes may come before that: lines then wait,
+     * and those that are too many are left out.
+     */
     write: (chunk: Uint8Array) => take(lines.cut(chunk)),
     /** The pipe has ended. A last line without a line feed counts too. */
     end: () => take(lines.end()),
@@ -117,10 +136,8 @@ export function createStderrEcho(secrets: readonly Secret[], write: (bytes: Uint
      */
     release(more: readonly Secret[]): Promise<void> {
       known = [...known, ...more];
-      const shown = heldBack?.map((line) => show(line, known)) ?? [];
-      if (leftOut > 0) shown.push(`[${leftOut} more lines before the child was ready are left out]`);
-      heldBack = undefined;
-      return echo(shown);
+      released = true;
+      return take([]);
     },
     /** The last lines, at most 20, redacted and escaped. */
     lastLines: () => remembered.map((line) => show(line, known)),

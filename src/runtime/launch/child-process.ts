@@ -8,7 +8,7 @@ import { close, type Descriptor, openPipe, writable } from "../../sys/descriptor
 import { describeError, type Posix } from "../../sys/library.ts";
 import { keepExitStatuses } from "../../sys/process.ts";
 import { type SpawnPlan, spawnProcess } from "../../sys/spawn.ts";
-import { type Clock, within } from "../clock.ts";
+import { type Clock, unlessAborted, within } from "../clock.ts";
 import { type Output, unbroken } from "../output.ts";
 import type { Secret } from "../secret.ts";
 import { createStderrEcho, createStdoutRelay, type FirstLine } from "./child-output.ts";
@@ -42,7 +42,7 @@ export interface StartPlan {
 
 /** The number of `lifeline` in the child: the first one after the standard streams. */
 export const CHILD_LIFELINE = 3;
-/** How long to wait for a pipe after the process is gone. A program that it started may still hold the pipe open. */
+/** How long a pipe is waited for after the process is gone. A program that it started may still hold the pipe open. */
 const PIPE_END_MS = 5_000;
 
 /** Starts the process and hands it its approval. The fault is the system's reason. */
@@ -114,8 +114,17 @@ function serveProcess(pid: number, plan: StartPlan, [output = -1, errors = -1]: 
   const held = holdProcess(pid, plan.clock, plan.diagnose);
   const stdout = createStdoutRelay(unbroken(plan.output.stdout));
   const stderr = createStderrEcho([plan.approval], unbroken(plan.output.stderr));
-  void serve(output, stdout, held.gone, plan.clock);
-  const errorsEnded = serve(errors, stderr, held.gone, plan.clock);
+  const gone = new AbortController();
+  void held.gone.then(() => gone.abort());
+  const reads = { gone: gone.signal, clock: plan.clock };
+  void serve(output, stdout, reads);
+  // A reader that is slow slows the child down, but does not keep its last lines from being read and remembered.
+  const remember = (echoed: Promise<void>) => unlessAborted(gone.signal, echoed);
+  const errorsEnded = serve(
+    errors,
+    { write: (chunk) => remember(stderr.write(chunk)), end: () => remember(stderr.end()) },
+    reads,
+  );
   return {
     ...held,
     firstLine: stdout.firstLine,
@@ -134,33 +143,54 @@ function serveProcess(pid: number, plan: StartPlan, [output = -1, errors = -1]: 
   };
 }
 
-/**
- * Reads a pipe to its end. Some time after the exit it stops waiting, since another process may hold the pipe's other
- * end. The stream gets a descriptor of its own once its reader exists, so the caller must close the pipe's. The wait
- * uses the event loop, not a thread.
- */
+interface Reads {
+  /** Aborts once the process is gone. */
+  readonly gone: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** Reads a pipe to its end, as fast as `into` takes the bytes. */
 async function serve(
   pipe: Descriptor,
-  into: { write(chunk: Uint8Array): Promise<void>; end(): Promise<void> },
-  gone: Promise<void>,
-  clock: Clock,
+  into: { write(chunk: Uint8Array): Promise<unknown>; end(): Promise<unknown> },
+  reads: Reads,
 ): Promise<void> {
-  let ended = false;
-  let stopGivingUp = () => {};
   try {
-    const reader = Bun.file(pipe).stream().getReader();
-    void gone.then(() => {
-      if (!ended) stopGivingUp = clock.after(PIPE_END_MS, () => void reader.cancel().catch(() => {}));
-    });
-    for (let chunk = await reader.read(); !chunk.done; chunk = await reader.read()) {
-      await into.write(chunk.value);
-    }
+    const read = createReads(pipe, reads);
+    for (let chunk = await read(); !chunk.done; chunk = await read()) await into.write(chunk.value);
   } catch {
     // A pipe that fails counts as ended.
   }
-  ended = true;
-  stopGivingUp();
   // A process usually closes its streams by exiting.
   lookSoon();
   await into.end();
+}
+
+/**
+ * Reads that give up once they have waited 5 s in all after the process was gone: another process may hold the pipe's
+ * other end. The time between two reads does not count, because what the process wrote may still be in the pipe.
+ *
+ * The stream gets a descriptor of its own once its reader exists, so the caller must close the pipe's. The wait uses the
+ * event loop, not a thread.
+ */
+function createReads(pipe: Descriptor, { gone, clock }: Reads) {
+  const reader = Bun.file(pipe).stream().getReader();
+  let leftMs = PIPE_END_MS;
+  return async () => {
+    let since: number | undefined;
+    let stop = () => {};
+    const giveUpLater = () => {
+      since = clock.elapsed();
+      stop = clock.after(leftMs, () => void reader.cancel().catch(() => {}));
+    };
+    if (gone.aborted) giveUpLater();
+    else gone.addEventListener("abort", giveUpLater);
+    try {
+      return await reader.read();
+    } finally {
+      stop();
+      gone.removeEventListener("abort", giveUpLater);
+      if (since !== undefined) leftMs = Math.max(0, leftMs - (clock.elapsed() - since));
+    }
+  };
 }

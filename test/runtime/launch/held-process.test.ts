@@ -2,6 +2,7 @@
 
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
+import type { Clock } from "../../../src/runtime/clock.ts";
 import { endAll } from "../../../src/runtime/launch/held-process.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
@@ -45,6 +46,43 @@ describe("the output of twelve children at once", () => {
     await noMoreFilesThan(before);
     expect(clock.waiting()).toBe(0);
     for (const pid of processesOf(SLEEP)) process.kill(pid, "SIGKILL");
+  });
+});
+
+describe("a child that ends while nobody reads its parent's output", () => {
+  /** Writes to both of its streams, and again once it is told to end. */
+  const TWICE = shell(
+    "trap 'echo two; echo the cause >&2; exit 3' TERM",
+    "echo starting >&2; echo ready; echo one",
+    "while :; do sleep 0.01; done",
+  );
+
+  /** `read` lets the parent's output be read from then on. */
+  async function endedUnread(clock: Clock) {
+    const { promise: taken, resolve: read } = Promise.withResolvers<void>();
+    const child = start(TWICE, clock, taken);
+    await until("its first line is being written", () => child.written.text === "one\n");
+    child.signal("SIGTERM");
+    expect(await child.exited).toEqual({ kind: "exited", status: 3 });
+    return { ...child, read };
+  }
+
+  test("loses no line, however long that lasts", async () => {
+    const clock = manualClock();
+    const before = openFiles();
+    const child = await endedUnread(clock);
+    await clock.advance(60_000);
+    child.read();
+    await until("the rest is written", () => child.written.text === "one\ntwo\n");
+    await noMoreFilesThan(before);
+    expect(clock.waiting()).toBe(0);
+  });
+
+  test("has its last lines remembered", async () => {
+    // The clock stands still, so this waits for the end of the pipe.
+    const child = await endedUnread(manualClock());
+    expect(await child.lastStderrLines()).toEqual(["starting", "the cause"]);
+    child.read();
   });
 });
 

@@ -59,6 +59,37 @@ describe("a child's standard error", () => {
     expect(out.text().length).toBeLessThan(300 * 1024);
   });
 
+  test("waits up to a limit while nobody takes it, and what was left out is reported", async () => {
+    const out = collector();
+    const reader = Promise.withResolvers<void>();
+    const echo = createStderrEcho([], async (bytes) => {
+      await out.write(bytes);
+      await reader.promise;
+    });
+    await echo.release([]);
+    const writing = Array.from({ length: 40 }, (_, line) =>
+      echo.write(Buffer.from(`${line} ${"x".repeat(8000)}\n`)),
+    );
+    expect(out.text().length).toBeLessThan(10_000);
+    expect(echo.lastLines().map((line) => Number.parseInt(line, 10))).toEqual(
+      Array.from({ length: 20 }, (_, line) => 20 + line),
+    );
+    reader.resolve();
+    await Promise.all(writing);
+    const lines = out.text().split("\n");
+    const left = /^\[(\d+) more lines that were not read in time are left out\]$/.exec(lines.at(-2) ?? "");
+    expect(lines.length - 2 + Number(left?.[1])).toBe(40);
+    expect(out.text().length).toBeLessThan(300 * 1024);
+  });
+
+  test("is whole if one read of the pipe brings more than that", async () => {
+    const out = collector();
+    const echo = createStderrEcho([], out.write);
+    await echo.release([]);
+    await echo.write(Buffer.from(`${"x".repeat(1000)}\n`.repeat(1000)));
+    expect(out.text()).toBe(`${"x".repeat(1000)}\n`.repeat(1000));
+  });
+
   test("has lines of at most 8 KiB, and no part of a token remains where a line is cut", async () => {
     for (const before of [8192 - 1, 8192 - 20, 8192 - APPROVAL.length + 1, 8192 - APPROVAL.length]) {
       const out = collector();

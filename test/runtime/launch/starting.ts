@@ -15,8 +15,16 @@ export interface Started extends ChildProcess {
   readonly diagnosed: string[];
 }
 
-/** The operator's and the child's words are kept; its standard output is copied from its first line on. */
-export function start(command: readonly [string, ...string[]], clock: Clock = patientClock): Started {
+/**
+ * The operator's and the child's words are kept; its standard output is copied from its first line on.
+ *
+ * @param taken what each write of the parent's own waits for: its reader
+ */
+export function start(
+  command: readonly [string, ...string[]],
+  clock: Clock = patientClock,
+  taken: Promise<void> = Promise.resolve(),
+): Started {
   const lifeline = openLifeline();
   const root = openDirectoryPath("/");
   if (!lifeline.ok || !root.ok) throw new Error("no descriptor is left");
@@ -32,8 +40,9 @@ export function start(command: readonly [string, ...string[]], clock: Clock = pa
       stdout: async (bytes) => {
         written.bytes += bytes.length;
         if (written.text.length < 4096) written.text += Buffer.from(bytes).toString("latin1");
+        await taken;
       },
-      stderr: async () => {},
+      stderr: () => taken,
     },
     clock,
     diagnose: (line) => diagnosed.push(line),
