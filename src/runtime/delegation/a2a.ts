@@ -87,12 +87,11 @@ export async function callDoor(asked: RpcCall, clock: Clock): Promise<RpcReply> 
     },
     clock,
   );
-  // A door may quote our request or the tokens of its launch, so we take all of them out.
+  // A door may quote our request or the tokens of its launch, so we take all of them out of what it says. The reason for
+  // having no answer is not the door's words.
   const secrets = [...(asked.secrets ?? []), ...(asked.token ? [asked.token] : [])];
   const shown = (text: string) => redactSaid(text, secrets);
-  return reply.kind === "failed"
-    ? { ...reply, reason: printable(shown(reply.reason)) }
-    : readReply(reply, shown);
+  return reply.kind === "failed" ? { ...reply, reason: printable(reply.reason) } : readReply(reply, shown);
 }
 
 function readReply(

@@ -71,9 +71,12 @@ export async function record({ session, child }: OwnChild, report: Report, post?
   return (await reportCompletion({ identity: child, report, records: descriptor, post, diagnose })).written;
 }
 
-/** The exit status, and the last lines that the child wrote to its standard error. */
+/**
+ * The exit status, and the last lines that the child wrote to its standard error. Only those lines are redacted: the child
+ * chose its token, which may be a word of ours.
+ */
 export async function howItEnded(child: LaunchedChild): Promise<string> {
-  const lines = await child.lastStderrLines();
+  const lines = (await child.lastStderrLines()).map((line) => redactSaid(line, child.secrets));
   return [describeExit(await child.exited), ...lines].join("\n");
 }
 
@@ -97,12 +100,12 @@ export type DelegationEnd =
 /** The complete detail for a child that the delegating task ended. */
 const ENDED_BY_PARENT = "the parent ended this delegation";
 
-/** What to record about its end; `undefined` if it is not known how it ended. */
-export function reportOf(child: LaunchedChild, end: DelegationEnd, durationMs: number): Report | undefined {
+/** What to record about a child's end; `undefined` if it is not known how it ended. */
+export function reportOf(end: DelegationEnd, durationMs: number): Report | undefined {
   const byLauncher = (status: "crashed" | "terminated", detail: string): Report => ({
     status,
     durationMs,
-    detail: cutDetail(redactSaid(detail, child.secrets)),
+    detail: cutDetail(detail),
     reportedBy: "launcher",
   });
   switch (end.kind) {
@@ -136,7 +139,7 @@ export async function endUnposted(started: OwnChild, own: "replaced" | "kept", w
   await endChild(started);
   if (!child.records.ok || left || (own === "kept" && recordOf(started))) return;
   const durationMs = durationOf(started);
-  const report = reportOf(child, await unpostedEnd(child, byItself, why), durationMs);
+  const report = reportOf(await unpostedEnd(child, byItself, why), durationMs);
   if (report) await record(started, report);
 }
 

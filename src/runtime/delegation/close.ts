@@ -28,7 +28,7 @@ export type ToldEnd =
 
 export async function closeDelegation(delegation: Delegation, end: DelegationEnd): Promise<ClosedDelegation> {
   const { session, child, since } = delegation;
-  const report = reportOf(child, end, durationOf(delegation));
+  const report = reportOf(end, durationOf(delegation));
   const stands = await recordEnd(delegation, end, report);
   if (report && stands) {
     const told = await recorded(delegation, end, report);
