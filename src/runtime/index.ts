@@ -79,6 +79,7 @@ export type {
   LaunchFailureCause,
   LaunchOutcome,
   LaunchRequest,
+  ReportedChild,
 } from "./launch/outcome.ts";
 export type { RuntimeManifest } from "./manifest.ts";
 export type { Output } from "./output.ts";

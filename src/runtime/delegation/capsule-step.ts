@@ -4,7 +4,7 @@ import type { Coordinates } from "../../registry/artifact-name.ts";
 import type { Clock } from "../clock.ts";
 import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { launch } from "../launch/launch.ts";
-import type { LaunchedChild } from "../launch/outcome.ts";
+import type { LaunchedChild, ReportedChild } from "../launch/outcome.ts";
 import { isRegistered, type RegisteredSession, type Session } from "../session/session.ts";
 import { endChild, endUnposted, pastDeadline, type WatchedChild } from "./child.ts";
 import { resultText } from "./result-file.ts";
@@ -130,18 +130,18 @@ async function perform(
     known.delegationId = delegationId;
     step.onStarted?.(delegationId);
   };
-  const outcome = await launch(session, { name, version, contextId, signal, onStarted });
+  const onReported = (child: ReportedChild) => {
+    known.sessionId = child.sessionId;
+    traceStart(session, child);
+  };
+  const outcome = await launch(session, { name, version, contextId, signal, onStarted, onReported });
   if (outcome.kind === "refused") return { kind: "refused", text: outcome.sentence };
   if (outcome.kind === "failed") {
-    const { cause, started } = outcome.failure;
-    if (started?.sessionId !== undefined) known.sessionId = started.sessionId;
-    return cause === "canceled"
+    return outcome.failure.cause === "canceled"
       ? canceled(step)
       : { kind: "failed", text: failureText(name, outcome.failure) };
   }
   const { child } = outcome;
-  known.sessionId = child.sessionId;
-  traceStart(session, child);
   try {
     return await seeAndEnd({ session, child, watchSecs }, step);
   } finally {

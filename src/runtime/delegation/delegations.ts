@@ -79,7 +79,10 @@ export interface TaskDelegationsOptions {
   readonly doorUrl: DoorUrl;
   readonly taskId: string;
   readonly contextId: string;
-  /** Functions that start a child and hand it its task. The real one is used for any that is left out. */
+  /**
+   * Functions that start a child and hand it its task. The real one is used for any that is left out. `launch` has to
+   * call `onReported`, which leaves the line `delegation_start`.
+   */
   readonly launch?: (session: RegisteredSession, asked: LaunchRequest) => Promise<LaunchOutcome>;
   readonly deliver?: typeof deliverTask;
 }
@@ -185,6 +188,7 @@ async function delegate(
     completionDoor: doorUrl,
     signal,
     onStarted,
+    onReported: (child) => traceStart(session, child),
   });
   if (outcome.kind === "refused") {
     traceClose(session, asked, since, "refused", outcome.sentence);
@@ -199,7 +203,6 @@ async function delegate(
   const arrivals = awaitCompletions(door, child.delegationId);
   const watchSecs = delegationTimeoutSecs(session.environment, session.manifest.delegationDeadlineSecs);
   const delegation = { session, door, child, watchSecs, since };
-  traceStart(session, child);
   const taken = await handOver(delegation, asked.task, deliver, signal).catch((error) =>
     fault(error instanceof Error ? error.message : String(error)),
   );

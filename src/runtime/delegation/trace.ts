@@ -3,7 +3,7 @@
 import { printable } from "../../printable.ts";
 import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
 import type { RunArguments } from "../contract/arguments.ts";
-import type { LaunchedChild } from "../launch/outcome.ts";
+import type { ReportedChild } from "../launch/outcome.ts";
 import { redactSaid } from "../redaction.ts";
 import { appendLine } from "../tree/files.ts";
 import type { HeldDirectory } from "../tree/held.ts";
@@ -126,8 +126,8 @@ export function traceSessionEnd(session: TracedSession, exitStatus: SessionExitS
   createTrace(session)({ event: "session_end", exit_status: exitStatus });
 }
 
-/** Traces that a child is ready, so its delegation has begun. */
-export function traceStart(session: TracedSession, child: LaunchedChild): void {
+/** Traces that a child reported its session, so its delegation has begun. */
+export function traceStart(session: TracedSession, child: ReportedChild): void {
   createTrace(session)({
     event: "delegation_start",
     delegation_id: child.delegationId,

@@ -58,10 +58,11 @@ export async function launch(session: RegisteredSession, given: LaunchRequest): 
  * The same request, with safe functions: if one throws or rejects, the operator gets one line, and the launch goes on.
  */
 function withoutThrowing(asked: LaunchRequest, diagnose: (line: string) => void): LaunchRequest {
-  const { onStarted, onProgress } = asked;
+  const { onStarted, onReported, onProgress } = asked;
   return {
     ...asked,
     ...(onStarted && { onStarted: guarded("onStarted", onStarted, diagnose) }),
+    ...(onReported && { onReported: guarded("onReported", onReported, diagnose) }),
     ...(onProgress && { onProgress: guarded("onProgress", onProgress, diagnose) }),
   };
 }

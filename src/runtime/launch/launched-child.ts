@@ -47,7 +47,7 @@ export type Unready = Pick<LaunchFailure, "cause" | "message"> & { readonly sess
 
 /** Returns what the child's first line says, or why there is no valid line. */
 export async function awaitReadiness(started: Started): Promise<Result<Readiness, Unready>> {
-  const { session, asked, approval, process } = started;
+  const { session, asked, approval, folder, process, delegationId, copy } = started;
   const no = (cause: LaunchFailureCause, why: string, sessionId?: string) =>
     fault({ ...failed(cause, asked, why).failure, sessionId });
   const { clock } = session;
@@ -67,6 +67,16 @@ export async function awaitReadiness(started: Started): Promise<Result<Readiness
   const readiness = parseReadiness(first.value.text, approval);
   const { sessionId } = readiness.ok ? readiness.value : readiness.fault;
   const claimed = sessionId === undefined ? undefined : session.childSessions.claim(sessionId);
+  if (sessionId !== undefined && claimed?.ok) {
+    asked.onReported?.({
+      delegationId,
+      name: asked.name,
+      version: asked.version,
+      sessionId,
+      workdir: folder,
+      copy,
+    });
+  }
   if (!readiness.ok) {
     const { kind, why } = readiness.fault;
     return no(kind, `its first line ${why}`, claimed?.ok ? sessionId : undefined);

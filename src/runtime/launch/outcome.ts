@@ -21,9 +21,17 @@ export interface LaunchRequest {
   readonly signal?: AbortSignal;
   /** Called once, if a process was started. From then on the delegation has its id. */
   readonly onStarted?: (delegationId: string) => void;
+  /** Called once, as soon as the child reported a session of its own. It may still turn out to be unusable. */
+  readonly onReported?: (child: ReportedChild) => void;
   /** Called now and then while the parent's work folder is copied. */
   readonly onProgress?: (progress: SnapshotProgress) => void;
 }
+
+/** A child that reported a session of its own, in its folder. */
+export type ReportedChild = Pick<
+  LaunchedChild,
+  "delegationId" | "name" | "version" | "sessionId" | "copy"
+> & { readonly workdir: Pick<HeldDirectory, "path"> };
 
 /** How a launch ended. */
 export type LaunchOutcome =

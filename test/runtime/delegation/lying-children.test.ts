@@ -213,8 +213,10 @@ describe("a child whose line names no usable", () => {
     const { session_id, delegation_id } = JSON.parse(result.text);
     expect(result.kind).toBe("failed");
     expect(session_id).toBe(`ses_of_no_${what}`);
+    const ids = { delegation_id, child_session_id: session_id };
     expect(host().trace()).toMatchObject([
-      { event: "delegation", delegation_id, child_session_id: session_id, outcome: "failed" },
+      { event: "delegation_start", ...ids, child_workdir: expect.stringContaining("/children/worker-") },
+      { event: "delegation", ...ids, outcome: "failed" },
     ]);
     // The id is that child's from now on.
     const next = lyingTask({ line: { session_id: `ses_of_no_${what}` } });
@@ -226,7 +228,10 @@ describe("a child whose line names no usable", () => {
     const task = lyingTask({ line: { session_id: "ses_of_a_step", url: "localhost:80" } });
     const { kind } = await task.step({ ...coordinates("local/worker"), task: "say:mine" });
     expect(kind).toBe("failed");
-    expect(host().trace()).toMatchObject([{ child_session_id: "ses_of_a_step", outcome: "failed" }]);
+    expect(host().trace()).toMatchObject([
+      { event: "delegation_start", child_session_id: "ses_of_a_step" },
+      { event: "delegation", child_session_id: "ses_of_a_step", outcome: "failed" },
+    ]);
   });
 
   test("door and has its parent's session id has failed under none", async () => {

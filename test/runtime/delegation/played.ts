@@ -81,6 +81,7 @@ export function playedTask(
       const next = children[asked.push(request) - 1];
       if (!next) throw new Error("no child is left");
       next.born(clock.elapsed());
+      request.onReported?.(next.launched);
       return { kind: "launched", child: next.launched };
     },
     deliver: async () => ({ ok: true, value: "tsk_child" }),

@@ -23,10 +23,14 @@ test.each([
   ["reject", rejects],
 ])("functions that %s do not stop a child from being launched", async (_, mistaken) => {
   parent().forget();
-  const child = await parent().launched("agent", { onStarted: mistaken, onProgress: mistaken });
+  const child = await parent().launched("agent", {
+    onStarted: mistaken,
+    onReported: mistaken,
+    onProgress: mistaken,
+  });
   await endAll([child], patientClock);
   child.release();
-  for (const name of ["onStarted", "onProgress"]) {
+  for (const name of ["onStarted", "onReported", "onProgress"]) {
     await until(`${name} is complained of`, () =>
       parent().written().includes(`warning: ${name} of a launch failed: the caller's own mistake`),
     );
