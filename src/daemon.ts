@@ -3,7 +3,7 @@
 import { statSync } from "node:fs";
 import { availableParallelism, constants } from "node:os";
 import { isAbsolute } from "node:path";
-import { type App, createApp, PATHS } from "./api/app.ts";
+import { type App, createApp } from "./api/app.ts";
 import { isSessionId } from "./api/schemas.ts";
 import { type Census, takeCensus } from "./census/census.ts";
 import type { Flags } from "./cli/flags.ts";
@@ -160,7 +160,7 @@ function listen(port: number, app: App): Result<Server, string> {
         development: false,
         idleTimeout: IDLE_SECONDS,
         maxRequestBodySize: PARSER_BODY_BYTES,
-        routes: Object.fromEntries(PATHS.map((path) => [path, ofRoute])),
+        routes: Object.fromEntries(app.paths.map((path) => [path, ofRoute])),
         fetch: (request, server) => answer(request, server, false),
         error: () => Response.json({ error: "the daemon failed to answer this request" }, { status: 500 }),
       }),

@@ -62,26 +62,27 @@ function createRoutes(context: Context) {
     );
 }
 
-/** The five paths, as the server's own router takes them. */
-export const PATHS = ["/health", "/spawn", "/register", "/deregister", "/status/:session_id"] as const;
-
 export interface App {
+  /** The five paths, as the server's own router takes them. */
+  readonly paths: readonly string[];
   /**
    * @param portOf gives the caller's port, which identifies its connection
-   * @param isExact whether its path is one of `PATHS` as it was sent: a request's URL has no dot segments and no backslashes
+   * @param isExact whether its path is one of `paths` as it was sent: a request's URL has no dot segments and no backslashes
    * any more, so `/x/../health` looks like `/health` there
    */
   fetch(request: Request, portOf: () => number | undefined, isExact: boolean): Response | Promise<Response>;
 }
 
 export function createApp(context: Context): App {
-  const { fetch: route } = createRoutes(context).compile();
+  const router = createRoutes(context);
+  const { fetch: route } = router.compile();
   const pipelining = new Pipelining();
   const answer = (request: Request, isExact: boolean): Response | Promise<Response> => {
     const refusal = refuseAtTheDoor(request, isExact);
     return refusal ? answerRefusal(request, refusal, context.log) : route(request);
   };
   return {
+    paths: router.routes.map(({ path }) => path),
     fetch(request, portOf, isExact) {
       const answered = answer(request, isExact);
       // Only POST routes read a body. Any other request with a body closes its connection with the answer.
