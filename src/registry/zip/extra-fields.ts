@@ -1,13 +1,17 @@
 /**
  * The extra fields of an entry: numbers too large for the header, and a second name.
  *
- * An ordinary archiver writes whole fields, each kind at most once, so its archives are never refused here.
+ * An ordinary archiver writes whole fields, each kind at most once, a Unicode path in UTF-8, and no types. So its archives
+ * are never refused here.
  */
 
+import { isUtf8 } from "node:buffer";
 import { ArchiveFault } from "./hashed-file.ts";
 
 const ZIP64 = 0x0001;
 const UNICODE_PATH = 0x7075;
+/** libarchive's own: attributes that replace the entry's. To it alone, a file would be a link or a directory. */
+const TYPE = 0x6c78;
 /** A version and the checksum of the name come before the path. */
 const UNICODE_PATH_HEAD = 5;
 
@@ -19,7 +23,7 @@ export interface ExtraFields {
   readonly unicodePath: Buffer | undefined;
 }
 
-/** @throws ArchiveFault if a field is cut off, or occurs twice */
+/** @throws ArchiveFault if a field is cut off, occurs twice, or is read in several ways */
 export function readExtraFields(extra: Buffer): ExtraFields {
   let zip64: Buffer | undefined;
   let unicodePath: Buffer | undefined;
@@ -35,6 +39,10 @@ export function readExtraFields(extra: Buffer): ExtraFields {
     } else if (kind === UNICODE_PATH) {
       if (unicodePath) throw new ArchiveFault("one of its entries goes by two names");
       unicodePath = field.subarray(UNICODE_PATH_HEAD);
+      // Some readers take overlong forms: C1 AD is another `m` to them.
+      if (!isUtf8(unicodePath)) throw new ArchiveFault("the Unicode path of one of its entries is not UTF-8");
+    } else if (kind === TYPE) {
+      throw new ArchiveFault("an extra field of one of its entries says what type of file it is");
     }
     at = end;
   }

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
 import { readExtraFields, resolveZip64 } from "../../../src/registry/zip/extra-fields.ts";
 
-function field(kind: number, content: Uint8Array | string, length?: number): Buffer {
-  const bytes = Buffer.from(content);
+function field(kind: number, content: Uint8Array | readonly number[] | string, length?: number): Buffer {
+  const bytes = typeof content === "string" ? Buffer.from(content) : Buffer.from(content);
   const head = Buffer.alloc(4);
   head.writeUInt16LE(kind, 0);
   head.writeUInt16LE(length ?? bytes.length, 2);
@@ -49,6 +49,24 @@ describe("extra fields", () => {
       "one of its entries goes by two names",
     );
     expect(read(field(9, "x"), field(9, "x"))).toEqual([undefined, undefined]);
+  });
+
+  test("hold a Unicode path that all readers of UTF-8 read the same way", () => {
+    const path = (bytes: string) => read(field(0x7075, Buffer.from(`12345${bytes}`, "latin1")));
+    expect(path("gr\xc3\xb6\xc3\x9fe")).toEqual([undefined, "größe"]);
+    // Some readers take each of these for murmur.yaml.
+    for (const overlong of ["\xc1\xadurmur.yaml", "murmur\xc0\xaeyaml", "\xe0\x81\xadurmur.yaml"]) {
+      expect(() => path(overlong)).toThrow("the Unicode path of one of its entries is not UTF-8");
+    }
+    expect(() => path("gr\xf6\xdfe")).toThrow("is not UTF-8");
+  });
+
+  test("do not say what type of file an entry is", () => {
+    // libarchive's field: which parts follow, and the attributes of a link.
+    const link = field(0x6c78, [4, 0, 0, 0xff, 0xa1]);
+    const type = "an extra field of one of its entries says what type of file it is";
+    expect(() => read(link)).toThrow(type);
+    expect(() => read(field(9, "x"), link)).toThrow(type);
   });
 });
 
