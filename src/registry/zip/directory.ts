@@ -1,4 +1,9 @@
-/** The central directory of a ZIP archive: its entries, which must fill it from start to end. */
+/**
+ * The central directory of a ZIP archive: its entries, which must fill it from start to end.
+ *
+ * An ordinary archiver writes it so, and no signature of an end record into it. One could only come about by chance, as a
+ * checksum: for one entry in a thousand million. So its archives are not refused here.
+ */
 
 import { type DirectoryBounds, directoryBounds, LONGEST_END } from "./end-record.ts";
 import { readExtraFields, resolveZip64 } from "./extra-fields.ts";
@@ -9,6 +14,9 @@ const MAX_DIRECTORY_BYTES = 16 * 1024 * 1024;
 
 const ENTRY_SIGNATURE = 0x02014b50;
 const ENTRY_BYTES = 46;
+
+/** The end record, the zip64 record and its locator. */
+const END_SIGNATURES = ["PK\x05\x06", "PK\x06\x06", "PK\x06\x07"];
 
 /** One entry as the directory describes it. */
 export interface Entry {
@@ -41,6 +49,11 @@ export function* readDirectory(archive: HashedFile): Generator<void, Directory> 
     start >= tailStart
       ? tail.subarray(start - tailStart, end - tailStart)
       : yield* archive.peek(start, end - start);
+  for (const signature of END_SIGNATURES) {
+    // A reader that takes the first record it finds would find it in a name or a comment.
+    if (bytes.includes(signature, 0, "latin1")) throw new ArchiveFault("its directory holds an end record");
+    yield;
+  }
   return { ...bounds, bytes };
 }
 

@@ -136,6 +136,17 @@ describe("a directory", () => {
     expect([...entriesOf(directoryOf(padded))].map(({ name }) => name.toString())).toEqual(["one"]);
   });
 
+  test("holds no signature of an end record, in a name, an extra field or a checksum", () => {
+    const fault = "its directory holds an end record";
+    for (const signature of ["PK\x05\x06", "PK\x06\x06", "PK\x06\x07"]) {
+      expect(() => entries([{ name: `x${signature}` }])).toThrow(fault);
+      const extra = Buffer.from(`\x09\0\x04\0${signature}`);
+      expect(() => entries([ONE, { ...ONE, extra }])).toThrow(fault);
+      expect(() => entries([{ ...ONE, crc: Buffer.from(signature).readUInt32LE() }])).toThrow(fault);
+    }
+    expect(entries([{ name: "PK\x05 PK\x06 PK\x05\x07" }])).toHaveLength(1);
+  });
+
   test("is at most 16 MiB long, at any position", () => {
     const far = zipBytes([{ ...ONE, method: STORED, content: Buffer.alloc(9 * 1024 * 1024) }]);
     expect(directoryOf(far).entries).toBe(1);
