@@ -4,7 +4,8 @@
  * The launcher reads the same archive with another ZIP reader, and other unpackers write its files to disk. An archive
  * that could show different manifests to different readers is refused. Each file of this folder says whether an archive
  * of an ordinary archiver can be refused by its rules. By those in this file it cannot: such an archiver writes entries
- * one after another, lists them in that order, gives each one name, and packs every path once.
+ * one after another, with nothing before them but a line that starts a program, lists them in that order, gives each one
+ * name, and packs every path once.
  */
 
 import { type Directory, type Entry, entriesOf, readDirectory } from "./directory.ts";
@@ -18,6 +19,7 @@ import {
 } from "./local-header.ts";
 import { checkManifestEntry, unpackManifest } from "./manifest-entry.ts";
 import { roleOf } from "./names.ts";
+import { refuseOtherFormats } from "./other-formats.ts";
 
 /**
  * The bytes of the one `murmur.yaml` at the root of an archive.
@@ -26,6 +28,7 @@ import { roleOf } from "./names.ts";
  */
 export function* readArchivedManifest(archive: HashedFile): Generator<void, Uint8Array> {
   const directory = yield* readDirectory(archive);
+  yield* refuseOtherFormats(archive);
   const wanted = yield* findManifest(directory);
   let manifest: Uint8Array | undefined;
   let index = 0;
@@ -52,8 +55,12 @@ export function* readArchivedManifest(archive: HashedFile): Generator<void, Uint
 const NO_MANIFEST = "it holds no murmur.yaml at its root";
 const OVERLAPS = "one of its entries overlaps another part of it, or stands in another order than listed";
 
-/** The most bytes before the first entry: room for a line that starts a program, but not for another archive. */
-const MAX_PREFIX_BYTES = 4096;
+/**
+ * What may stand before the first entry: a line that names the program to start. Anything more could be another archive. Even a
+ * line could be one, if it did not begin with a path: `#!-lh5-` is the start of an LHA archive.
+ */
+const PREFIX = /^#![\t ]*\/[\t -~]*\n$/;
+const MAX_PREFIX_BYTES = 255;
 
 /**
  * Moves to the next header. A reader that ignores the directory goes from header to header, and would find an entry hidden
@@ -68,7 +75,8 @@ function* takeUpTo(position: number, archive: HashedFile, before: Entry | undefi
 }
 
 function* takePrefix(archive: HashedFile, length: number): Generator<void, void> {
-  if (length > MAX_PREFIX_BYTES || (yield* archive.take(length)).includes("PK")) {
+  if (length === 0) return;
+  if (length > MAX_PREFIX_BYTES || !PREFIX.test((yield* archive.take(length)).toString("latin1"))) {
     throw new ArchiveFault("there is other data before its first entry");
   }
 }

@@ -112,11 +112,29 @@ describe("an entry", () => {
 });
 
 describe("the data before the first entry", () => {
-  test("is at most 4,096 bytes that no reader mistakes for an archive", () => {
-    expect(read([MANIFEST], { prefix: Buffer.from("#!/bin/sh\n") })).toBe(TEXT);
-    expect(read([MANIFEST], { prefix: Buffer.alloc(4096, "P") })).toBe(TEXT);
-    expect(() => read([MANIFEST], { prefix: Buffer.alloc(4097, "x") })).toThrow(PREFIX);
-    expect(() => read([MANIFEST], { prefix: Buffer.from("xPKx") })).toThrow(PREFIX);
+  const behind = (prefix: string) => read([MANIFEST], { prefix: Buffer.from(prefix, "latin1") });
+
+  test.each(["#!/bin/sh\n", "#! /usr/bin/env\tpython3 -I\n", `#!/${"~".repeat(251)}\n`])(
+    "may be the line %j, which starts a program",
+    (line) => {
+      expect(behind(line)).toBe(TEXT);
+    },
+  );
+
+  test.each([
+    ["a longer line", `#!/${"~".repeat(252)}\n`],
+    ["a line without an end", "#!/bin/sh"],
+    ["two lines", "#!/bin/sh\n\n"],
+    ["a line that ends twice", "#!/bin/sh\r\n"],
+    ["a line that is not plain text", "#!/bin/sh\x1b\n"],
+    ["a line of another alphabet", "#!/bin/\xe9\n"],
+    ["a byte", "x"],
+    ["a line that starts no program", "x#!/bin/sh\n"],
+    ["the start of an LHA archive", "#!-lh5-\n"],
+    ["the start of a gzip file", "\x1f\x8b\x08\0"],
+    ["a block of zeros", "\0".repeat(512)],
+  ])("is not %s", (_, prefix) => {
+    expect(() => behind(prefix)).toThrow(PREFIX);
   });
 });
 
