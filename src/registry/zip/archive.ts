@@ -10,6 +10,7 @@
 
 import { type Directory, type Entry, entriesOf, readDirectory } from "./directory.ts";
 import { ArchiveFault, type HashedFile } from "./hashed-file.ts";
+import { checkLinks, isLink } from "./links.ts";
 import {
   describesSameData,
   endsEntry,
@@ -29,7 +30,8 @@ import { refuseOtherFormats } from "./other-formats.ts";
 export function* readArchivedManifest(archive: HashedFile): Generator<void, Uint8Array> {
   const directory = yield* readDirectory(archive);
   yield* refuseOtherFormats(archive);
-  const wanted = yield* findManifest(directory);
+  const { manifest: wanted, hasLinks } = yield* survey(directory);
+  if (hasLinks) yield* checkLinks(directory);
   let manifest: Uint8Array | undefined;
   let index = 0;
   let before: Entry | undefined;
@@ -81,21 +83,28 @@ function* takePrefix(archive: HashedFile, length: number): Generator<void, void>
   }
 }
 
-/** The index of the manifest's entry. */
-function* findManifest(directory: Directory): Generator<void, number> {
+interface Survey {
+  /** The index of the manifest's entry. */
+  readonly manifest: number;
+  readonly hasLinks: boolean;
+}
+
+function* survey(directory: Directory): Generator<void, Survey> {
   let manifest: number | undefined;
+  let hasLinks = false;
   let leading = 0;
   let index = 0;
   for (const entry of entriesOf(directory)) {
     const role = roleOf(entry);
     if (role === "manifest") manifest = index;
     if (role !== "another file") leading++;
+    hasLinks ||= isLink(entry);
     index++;
     yield;
   }
   if (manifest === undefined) throw new ArchiveFault(NO_MANIFEST);
   if (leading > 1) throw new ArchiveFault("it holds two entries that unpack to murmur.yaml");
-  return manifest;
+  return { manifest, hasLinks };
 }
 
 /** Moves to the data of an entry. Its local header must agree with the directory. */

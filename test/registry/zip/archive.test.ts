@@ -39,6 +39,23 @@ describe("the manifest of an archive", () => {
     expect(() => read([{ ...MANIFEST, name: "MURMUR.YAML" }])).toThrow(NO_MANIFEST);
   });
 
+  test("is in no archive with a link to another entry, or of another format", () => {
+    const link = { name: "d", content: ".", method: STORED, attributes: 0o120777 * 65536 };
+    expect(read([MANIFEST, link])).toBe(TEXT);
+    expect(() => read([{ ...OTHER, name: "d/murmur.yaml" }, MANIFEST, link])).toThrow("of a symbolic link");
+    const image = Buffer.alloc(40_000, "CD001");
+    const long = (name: string) => read([{ name, content: image, method: STORED }, MANIFEST]);
+    // The mark is at one position only.
+    const faults = ["x", "xx", "xxx", "xxxx", "xxxxx"].filter((name) => {
+      try {
+        return long(name) !== TEXT;
+      } catch (error) {
+        return String(error).includes("it is also an ISO 9660 image");
+      }
+    });
+    expect(faults).toHaveLength(1);
+  });
+
   test("is the only entry that is checked in full", () => {
     expect(() => read([{ ...MANIFEST, method: 12 }])).toThrow("its murmur.yaml uses compression method 12");
     expect(read([{ ...OTHER, method: 12, crc: 1, attributes: 0x10 }, MANIFEST])).toBe(TEXT);

@@ -1,0 +1,82 @@
+/**
+ * The symbolic links of an archive. Some unpackers write through a link that they have just made: with `d` linked to `.`,
+ * the entry `d/murmur.yaml` lands at the root. So nothing else may have the path of a link, or lie below it.
+ *
+ * An ordinary archiver packs each path once, and nothing below a link. So its archives are never refused here.
+ */
+
+import { isUtf8 } from "node:buffer";
+import { type Directory, type Entry, entriesOf } from "./directory.ts";
+import { ArchiveFault } from "./hashed-file.ts";
+
+/** Unpackers create what an entry's attributes say, and some ignore which system the attributes are from. */
+export function isLink({ externalAttributes }: Entry): boolean {
+  return ((externalAttributes >>> 16) & 0o170000) === 0o120000;
+}
+
+/** @throws ArchiveFault if another entry has the path of a link, or one below it; the order does not matter */
+export function* checkLinks(directory: Directory): Generator<void, void> {
+  /** The path of each link, hashed, with the index of its entry. */
+  const links = new Map<bigint, number>();
+  let index = 0;
+  for (const entry of entriesOf(directory)) {
+    if (isLink(entry)) {
+      for (const path of pathsOf(entry)) claim(links, [...parentsOf(path)].at(-1) ?? 0n, index);
+    }
+    index++;
+    yield;
+  }
+  index = 0;
+  for (const entry of entriesOf(directory)) {
+    for (const path of pathsOf(entry)) {
+      for (const parent of parentsOf(path)) refuseUnlessOwn(links, parent, index);
+    }
+    index++;
+    yield;
+  }
+}
+
+function claim(links: Map<bigint, number>, path: bigint, index: number): void {
+  refuseUnlessOwn(links, path, index);
+  links.set(path, index);
+}
+
+function refuseUnlessOwn(links: ReadonlyMap<bigint, number>, path: bigint, index: number): void {
+  const owner = links.get(path);
+  if (owner !== undefined && owner !== index) {
+    throw new ArchiveFault("one of its entries has the path of a symbolic link, or one below it");
+  }
+}
+
+/** The components of the entry's paths, written the same way where an unpacker may write the same file. */
+function pathsOf({ name, unicodePath }: Entry): string[][] {
+  return (unicodePath ? [name, unicodePath] : [name]).map((bytes) =>
+    bytes
+      .toString(isUtf8(bytes) ? "utf8" : "latin1")
+      .normalize("NFKC")
+      .toLowerCase()
+      .split(/[\\/]/)
+      .map(plain)
+      .filter((component) => component !== ""),
+  );
+}
+
+/** Unpackers drop control characters; disks drop dots and blanks at the end. */
+function plain(component: string): string {
+  const printable = component.replace(/\p{Cc}/gu, "");
+  let end = printable.length;
+  while (end > 0 && ". ".includes(printable.charAt(end - 1))) end--;
+  return printable.slice(0, end);
+}
+
+/**
+ * A path and all above it, the shortest first, each as a hash of 64 bits: a path of very many components costs no more than
+ * its length. Two paths with one hash would only have an archive refused.
+ */
+function* parentsOf(path: readonly string[]): Generator<bigint> {
+  let hash = 0n;
+  for (const component of path) {
+    hash = BigInt(Bun.hash(component, hash));
+    yield hash;
+  }
+}
