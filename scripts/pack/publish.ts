@@ -5,6 +5,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   renameSync,
   rmSync,
   statSync,
@@ -73,9 +74,15 @@ function moveIntoPlace(from: string, to: string, names: readonly string[]): void
  */
 async function writeArchive(folder: string, path: string): Promise<void> {
   const zip = new ZipFile();
-  for (const file of filesBeneath(folder)) {
+  const files = filesBeneath(folder);
+  // With the sizes behind the data, the daemon refuses a capsule in the capsule. Before the data, they need all files in memory.
+  const isNested = files.some((file) => /\.zip$/i.test(file));
+  for (const file of files) {
     const mode = (statSync(file).mode & 0o111) === 0 ? 0o100644 : 0o100755;
-    zip.addFile(file, relative(folder, file).split(sep).join("/"), { mtime: new Date(0), mode });
+    const name = relative(folder, file).split(sep).join("/");
+    const options = { mtime: new Date(0), mode };
+    if (isNested) zip.addBuffer(readFileSync(file), name, options);
+    else zip.addFile(file, name, options);
   }
   zip.end();
   await pipeline(zip.outputStream, createWriteStream(path));

@@ -35,6 +35,21 @@ test("gives each byte once and the hash of all bytes, for any order of calls", (
   });
 });
 
+test("shows each byte once and in order to one who watches, however it is read", () => {
+  withFile(bytes, (file) => {
+    const shown: Buffer[] = [];
+    whole(file.peek(600_000, 100_001));
+    file.watch(function* (window) {
+      shown.push(Buffer.from(window));
+      yield;
+    });
+    whole(file.take(10));
+    whole(file.skipTo(300_000));
+    whole(file.finish());
+    expect(Buffer.concat(shown).equals(bytes)).toBe(true);
+  });
+});
+
 test("gives its last bytes, and none behind them", () => {
   withFile(bytes, (file) => {
     whole(file.skipTo(700_000));

@@ -1,10 +1,12 @@
 /** `npm run pack`: what it publishes, the daemon grants. */
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { randomBytes } from "node:crypto";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../kit/documents.ts";
 import { Caller, createHost, type Host, publishCapsule, spawns } from "../kit/host.ts";
+import { STORED, zipBytes } from "../kit/zip-bytes.ts";
 
 setDefaultTimeout(120_000);
 
@@ -138,3 +140,19 @@ test.each([[[]], [["one", "two"]], [["worker", "--registry-path"]], [["worker", 
     expect(stderr).toContain("usage: npm run pack -- FOLDER [--registry-path DIR]");
   },
 );
+
+test("a folder that holds another capsule becomes an artifact, whatever is in that capsule", () => {
+  const path = folder("nest", { "murmur.yaml": "name: nest\nversion: 1.0.0\n" });
+  // It does not shrink, so its bytes stay as they are.
+  const content = randomBytes(100_000);
+  const inner = zipBytes([
+    { name: "data", content, method: STORED },
+    { name: "murmur.yaml", content: "name: inner\n", method: STORED },
+    { name: "more", content, method: STORED },
+  ]);
+  writeFileSync(join(path, "inner.mur.zip"), inner);
+  const { exitCode, stderr } = pack("nest");
+  expect([exitCode, stderr]).toEqual([0, ""]);
+  const place = join(host.registry, "local/nest/1.0.0/nest-1.0.0.mur.zip");
+  expect(readFileSync(place).includes("name: inner")).toBe(true);
+});

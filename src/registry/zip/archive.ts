@@ -14,6 +14,7 @@ import { checkLinks, isLink } from "./links.ts";
 import {
   describesSameData,
   endsEntry,
+  FLAG_DATA_DESCRIPTOR,
   LOCAL_BYTES,
   LONGEST_DESCRIPTOR,
   takeLocalHeader,
@@ -21,6 +22,7 @@ import {
 import { checkManifestEntry, unpackManifest } from "./manifest-entry.ts";
 import { roleOf } from "./names.ts";
 import { refuseOtherFormats } from "./other-formats.ts";
+import { StrayHeaders } from "./stray-headers.ts";
 
 /**
  * The bytes of the one `murmur.yaml` at the root of an archive.
@@ -30,8 +32,10 @@ import { refuseOtherFormats } from "./other-formats.ts";
 export function* readArchivedManifest(archive: HashedFile): Generator<void, Uint8Array> {
   const directory = yield* readDirectory(archive);
   yield* refuseOtherFormats(archive);
-  const { manifest: wanted, hasLinks } = yield* survey(directory);
+  const { manifest: wanted, offsets, hasLinks, hasDescriptors } = yield* survey(directory);
   if (hasLinks) yield* checkLinks(directory);
+  const strays = hasDescriptors ? new StrayHeaders(offsets) : undefined;
+  if (strays) archive.watch((bytes) => strays.look(bytes));
   let manifest: Uint8Array | undefined;
   let index = 0;
   let before: Entry | undefined;
@@ -51,11 +55,19 @@ export function* readArchivedManifest(archive: HashedFile): Generator<void, Uint
   }
   yield* takeUpTo(directory.start, archive, before);
   if (!manifest) throw new ArchiveFault(NO_MANIFEST);
+  if (strays) {
+    // The comment is searched, too.
+    yield* archive.skipTo(archive.size);
+    if (yield* strays.areFound()) throw new ArchiveFault(STRAY);
+  }
   return manifest;
 }
 
 const NO_MANIFEST = "it holds no murmur.yaml at its root";
 const OVERLAPS = "one of its entries overlaps another part of it, or stands in another order than listed";
+const STRAY =
+  "a reader of streams would find another murmur.yaml in it: " +
+  "pack it again with the sizes in the headers, as `npm run pack` and `zip` to a file do";
 
 /**
  * What may stand before the first entry: a line that names the program to start. Anything more could be another archive. Even a
@@ -86,25 +98,32 @@ function* takePrefix(archive: HashedFile, length: number): Generator<void, void>
 interface Survey {
   /** The index of the manifest's entry. */
   readonly manifest: number;
+  /** The position of each local header. */
+  readonly offsets: ReadonlySet<number>;
   readonly hasLinks: boolean;
+  readonly hasDescriptors: boolean;
 }
 
 function* survey(directory: Directory): Generator<void, Survey> {
   let manifest: number | undefined;
+  const offsets = new Set<number>();
   let hasLinks = false;
+  let hasDescriptors = false;
   let leading = 0;
   let index = 0;
   for (const entry of entriesOf(directory)) {
     const role = roleOf(entry);
     if (role === "manifest") manifest = index;
     if (role !== "another file") leading++;
+    offsets.add(entry.offset);
     hasLinks ||= isLink(entry);
+    hasDescriptors ||= (entry.flags & FLAG_DATA_DESCRIPTOR) !== 0;
     index++;
     yield;
   }
   if (manifest === undefined) throw new ArchiveFault(NO_MANIFEST);
   if (leading > 1) throw new ArchiveFault("it holds two entries that unpack to murmur.yaml");
-  return { manifest, hasLinks };
+  return { manifest, offsets, hasLinks, hasDescriptors };
 }
 
 /** Moves to the data of an entry. Its local header must agree with the directory. */

@@ -23,6 +23,9 @@ interface Shown {
   readonly bytes: Buffer;
 }
 
+/** Is shown all bytes in order, as they are hashed. The bytes are its own only until it is done. */
+export type Watcher = (bytes: Buffer) => Generator<void, void>;
+
 /** Each method pauses now and then, so that others can run. */
 export class HashedFile {
   readonly size: number;
@@ -34,6 +37,7 @@ export class HashedFile {
   #windowStart = 0;
   #hashed = 0;
   #position = 0;
+  #watcher: Watcher | undefined;
 
   constructor(descriptor: number, size: number) {
     this.#descriptor = descriptor;
@@ -44,6 +48,11 @@ export class HashedFile {
   /** The reader's position. */
   get position(): number {
     return this.#position;
+  }
+
+  /** Shows the file to `watcher` from its start: nothing may have been read yet, except by `peek`. */
+  watch(watcher: Watcher): void {
+    this.#watcher = watcher;
   }
 
   /** Bytes ahead of the reader, which does not move. Both ends must be within the file. */
@@ -99,6 +108,7 @@ export class HashedFile {
     this.#windowStart = start;
     this.#hashed = start + window.length;
     yield;
+    if (this.#watcher) yield* this.#watcher(window);
   }
 
   /** @throws the file system's error, or FileChanged */

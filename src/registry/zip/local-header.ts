@@ -7,7 +7,7 @@ import type { Entry } from "./directory.ts";
 import { readExtraFields, resolveZip64 } from "./extra-fields.ts";
 import { ArchiveFault, type HashedFile } from "./hashed-file.ts";
 
-const LOCAL_SIGNATURE = 0x04034b50;
+export const LOCAL_SIGNATURE = 0x04034b50;
 /** The part of fixed length. */
 export const LOCAL_BYTES = 30;
 

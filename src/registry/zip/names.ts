@@ -60,3 +60,15 @@ export function leadsToManifest(name: Buffer): boolean {
   if (!components.every(isPlain)) return true;
   return components.length === 1 && printable.replace(/\/$/, "") === MANIFEST;
 }
+
+/** The same look at any bytes: the manifest's name, whatever the case, with or without unprintable characters in it. */
+const MANIFEST_ANYWHERE = new RegExp(
+  [...MANIFEST].map((one) => (one === "." ? "\\." : one)).join("[^!-~]*"),
+  "gi",
+);
+
+/** Where in these bytes the manifest's name is written: pairs of start and end, in order. */
+export function manifestNamesIn(bytes: Buffer): readonly (readonly [start: number, end: number])[] {
+  const found = bytes.toString("latin1").matchAll(MANIFEST_ANYWHERE);
+  return Array.from(found, ({ 0: name, index }) => [index, index + name.length]);
+}
