@@ -75,7 +75,7 @@ function moveIntoPlace(from: string, to: string, names: readonly string[]): void
 async function writeArchive(folder: string, path: string): Promise<void> {
   const zip = new ZipFile();
   const files = filesBeneath(folder);
-  // With the sizes behind the data, the daemon refuses a capsule in the capsule. Before the data, they need all files in memory.
+  // The daemon refuses a capsule within the capsule if the sizes come after the data. To come first, they need each file in memory.
   const isNested = files.some((file) => /\.zip$/i.test(file));
   for (const file of files) {
     const mode = (statSync(file).mode & 0o111) === 0 ? 0o100644 : 0o100755;
