@@ -112,6 +112,7 @@ const modes: Record<string, () => void | Promise<void>> = {
   silent: forever,
   "closes-stdout": () => {
     closeSync(1);
+    writeFileSync(`${process.env.HOME}/closed`, "");
     forever();
   },
   says: () => {

@@ -183,6 +183,7 @@ describe("when a launch fails", () => {
   test("a child that closes its standard output without a line is ended", async () => {
     const clock = manualClock(Date.now());
     const outcome = parent().launch("closes-stdout", { clock });
+    await until("its standard output is closed", () => existsSync(join(world().home, "closed")));
     let settled = false;
     void outcome.finally(() => {
       settled = true;
@@ -206,14 +207,9 @@ describe("when a launch fails", () => {
   test("a process that the child left behind does not delay the launcher", async () => {
     const clock = manualClock(Date.now());
     const outcome = parent().launch("leaves-grandchild", { clock });
-    let settled = false;
-    void outcome.finally(() => {
-      settled = true;
-    });
-    await until("the launch has failed", async () => {
-      await clock.advance(1_000);
-      return settled;
-    });
+    // The third is the launch bound.
+    await until("its pipes are about to be let go of", () => clock.waiting() === 3);
+    await clock.advance(5_000);
     const failed = await outcome;
     if (failed.kind !== "failed") throw new Error(failed.kind);
     expect(failed.failure.message).toContain("exit status: 4");
