@@ -5,6 +5,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callDoor, userMessage } from "../../../src/runtime/delegation/a2a.ts";
 import { endAll, launch } from "../../../src/runtime/index.ts";
+import { endAfterTest } from "../../kit/end-after-test.ts";
 import { publishCapsule } from "../../kit/host.ts";
 import { patientClock } from "../../kit/patient-clock.ts";
 import { until } from "../../kit/until.ts";
@@ -114,6 +115,7 @@ test("a session whose spawner is killed says so before its end event", async () 
     env: { ...host().session.environment, MURMUR_MUR_BINARY: binary } as Record<string, string>,
     stdio: ["ignore", "pipe", "inherit"],
   });
+  endAfterTest(parent);
   const { value } = await parent.stdout.getReader().read();
   const { workdir, records } = JSON.parse(Buffer.from(value ?? []).toString());
   parent.kill("SIGKILL");

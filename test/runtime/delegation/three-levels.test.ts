@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { closeSession } from "../../../src/runtime/index.ts";
 import { GRACE_MS, HURRIED_GRACE_MS } from "../../../src/runtime/launch/held-process.ts";
 import { compiled } from "../../kit/compiled.ts";
+import { endAfterTest } from "../../kit/end-after-test.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { shared } from "../../kit/shared.ts";
 import { until } from "../../kit/until.ts";
@@ -74,6 +75,7 @@ test("a capsule whose spawner has ended ends its deaf child within its own 20 s"
     env: parent().environment,
     stdio: ["ignore", "ignore", "pipe"],
   });
+  endAfterTest(top);
   let said = "";
   const words = top.stderr.pipeThrough(new TextDecoderStream()).getReader();
   while (!said.includes("deaf from here on")) said += (await words.read()).value ?? "";

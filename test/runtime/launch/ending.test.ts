@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createRoostClient, endAll, launch, parseRoostUrl } from "../../../src/runtime/index.ts";
+import { endAfterTest } from "../../kit/end-after-test.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { patientClock } from "../../kit/patient-clock.ts";
 import { rawServer } from "../../kit/raw-server.ts";
@@ -120,6 +121,7 @@ describe("a child ends with its parent", () => {
       },
       stdio: ["ignore", "pipe", "inherit"],
     });
+    endAfterTest(top);
     const ready = top.stdout.pipeThrough(new TextDecoderStream()).getReader();
     expect((await ready.read()).value).toContain('"session_id"');
     return top;

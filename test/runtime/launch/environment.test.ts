@@ -4,6 +4,7 @@ import { beforeAll, expect, test } from "bun:test";
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openSession } from "../../../src/runtime/index.ts";
+import { endAfterTest } from "../../kit/end-after-test.ts";
 import { until } from "../../kit/until.ts";
 import { PRELUDE, STAY, says, writeChild } from "../delegation/shell-child.ts";
 import { coordinates, sharedParent } from "../parent.ts";
@@ -46,6 +47,7 @@ test("a variable that is not UTF-8 reaches a child as it is", async () => {
     cwd: workdir,
     stdio: ["ignore", "pipe", "inherit"],
   });
+  endAfterTest(started);
   const first = Buffer.from((await started.stdout.getReader().read()).value ?? []).toString();
   const children = join(JSON.parse(first).records_dir, "children");
   const folder = () => (existsSync(children) ? readdirSync(children)[0] : undefined);

@@ -4,6 +4,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { closeSession, openSession } from "../../../src/runtime/index.ts";
+import { endAfterTest } from "../../kit/end-after-test.ts";
 import { shared } from "../../kit/shared.ts";
 import { until } from "../../kit/until.ts";
 import { runOf, sharedParent } from "../parent.ts";
@@ -52,11 +53,12 @@ const gate = shared(async (undo) => {
 
 /** A capsule that an operator starts. */
 function start(mode: string, roostUrl = world().roostUrl, before: readonly string[] = []) {
-  return Bun.spawn([...before, binary, ...runArguments(world().workdir)], {
+  const capsule = Bun.spawn([...before, binary, ...runArguments(world().workdir)], {
     env: { ...parent().environment, MURMUR_ROOST_URL: roostUrl, CHILD_MODE: mode },
     cwd: world().workdir,
     stdio: ["ignore", "pipe", "inherit"],
   });
+  return endAfterTest(capsule);
 }
 
 const statusOf = (sessionId: string) => parent().statusOf(sessionId);
