@@ -78,7 +78,11 @@ test("a capsule whose spawner has ended ends its deaf child within its own 20 s"
   endAfterTest(top);
   let said = "";
   const words = top.stderr.pipeThrough(new TextDecoderStream()).getReader();
-  while (!said.includes("deaf from here on")) said += (await words.read()).value ?? "";
+  while (!said.includes("deaf from here on")) {
+    const { value, done } = await words.read();
+    if (done) throw new Error(`it ended, and said: ${said}`);
+    said += value;
+  }
   top.kill("SIGKILL");
   await until("all of them are gone", () => processesOf(world().workdir).length === 0);
   const folder = join(world().home, ".murmur/records", world().workdir.slice(1));
