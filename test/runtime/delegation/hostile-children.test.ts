@@ -1,9 +1,10 @@
 /** What a hostile child leaves, in whole delegations: its text stays in its own fence; only its files are read. */
 
-import { afterAll, beforeAll, beforeEach, expect, test } from "bun:test";
+import { afterEach, beforeAll, beforeEach, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { processesOf } from "../world.ts";
 import { type Block, blocksOf, continued, misdeed, recordOf, type Started, started } from "./driving.ts";
 import { sharedHost } from "./shared-host.ts";
 import type { Misdeeds } from "./worker-misdeeds.ts";
@@ -11,12 +12,14 @@ import type { Misdeeds } from "./worker-misdeeds.ts";
 const SECRET = "of somebody else";
 /** Files that hold the pid of a writer that its worker left behind. */
 const writers: string[] = [];
-// Registered before the host's own end, which takes the files away.
-afterAll(() => {
-  for (const path of writers)
-    if (existsSync(path)) process.kill(Number(readFileSync(path, "utf8")), "SIGKILL");
-});
 const host = sharedHost();
+afterEach(() => {
+  const running = processesOf(host().world.home);
+  for (const path of writers.splice(0)) {
+    const pid = existsSync(path) ? Number(readFileSync(path, "utf8")) : 0;
+    if (running.includes(pid)) process.kill(pid, "SIGKILL");
+  }
+});
 /** A folder that is none of the children's: `out/result.txt` and `completion.json` in it. */
 let theirs: string;
 /** An earlier delegation. */

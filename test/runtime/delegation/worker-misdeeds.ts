@@ -112,7 +112,8 @@ function put(folder: string, name: string, what: Oddity): void {
   if (what.kind === "directory") mkdirSync(path);
   if (what.kind === "fifo") Bun.spawnSync(["mkfifo", path]);
   if (what.kind === "endless") {
-    const writer = Bun.spawn(["sh", "-c", 'while :; do echo more; done > "$0"', path], {
+    // If nobody ends it, the system does after a minute of processor time.
+    const writer = Bun.spawn(["sh", "-c", 'ulimit -t 60; while :; do echo more; done > "$0"', path], {
       stdio: ["ignore", "ignore", "ignore"],
     });
     writer.unref();
