@@ -74,6 +74,13 @@ export type Oddity =
 
 export async function misbehave(session: Session, plan: Misdeeds, signal: AbortSignal): Promise<TaskEnd> {
   const records = session.directories.records.path;
+  // Before anything that its test can see, and end it for.
+  if (plan.lastly === "stay" || plan.lastly === "spoil") {
+    allowTracing();
+    takeSigterm(() => {
+      if (plan.lastly === "spoil") writeFileSync(join(records, "completion.json"), "spoilt");
+    });
+  }
   if (plan.result) put(join(records, "out"), "result.txt", plan.result);
   if (plan.recordIs) put(records, "completion.json", plan.recordIs);
   if (plan.record) {
@@ -90,16 +97,16 @@ export async function misbehave(session: Session, plan: Misdeeds, signal: AbortS
   if (plan.post) await post(session);
   if (plan.stderr !== undefined) writeSync(2, plan.stderr);
   while (plan.until && !existsSync(plan.until)) await Bun.sleep(5);
-  if (plan.lastly === "stay" || plan.lastly === "spoil") {
-    allowTracing();
-    process.removeAllListeners("SIGTERM");
-    process.on("SIGTERM", () => {
-      if (plan.lastly === "spoil") writeFileSync(join(records, "completion.json"), "spoilt");
-    });
-    return await new Promise<TaskEnd>(() => void signal);
-  }
+  if (plan.lastly === "stay" || plan.lastly === "spoil") return await new Promise<TaskEnd>(() => void signal);
   if ("exit" in plan.lastly) process.exit(plan.lastly.exit);
   return plan.lastly.end;
+}
+
+/** Instead of all others. It is there before they go: a signal without a handler would end the process. */
+function takeSigterm(handler: () => void): void {
+  const others = process.listeners("SIGTERM");
+  process.on("SIGTERM", handler);
+  for (const other of others) process.off("SIGTERM", other);
 }
 
 function put(folder: string, name: string, what: Oddity): void {
