@@ -4,7 +4,6 @@
  */
 
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -12,20 +11,21 @@ import {
   renameSync,
   rmSync,
   statSync,
+  utimesSync,
 } from "node:fs";
 import { basename, join } from "node:path";
 import { compile } from "./compile-program.ts";
 
 const ROOT = join(import.meta.dir, "..", "..");
 const CACHE = join(ROOT, "node_modules", ".cache", "test-programs");
-/** Of each program: the executable of the present sources, and one that another run may still use. */
-const KEPT = 2;
+/** A program that nobody has asked for so long is removed. Before that another run, also of another clone, may use it. */
+const KEPT_MS = 24 * 60 * 60 * 1000;
 
 /** Compiles the program to an executable that loads no `.env` and no `bunfig.toml`. Returns its path. */
 export async function compiled(source: string): Promise<string> {
   const name = basename(source, ".ts");
   const path = join(CACHE, `${name}-${stateOfSources()}`);
-  if (existsSync(path)) return path;
+  if (isThere(path)) return path;
   mkdirSync(CACHE, { recursive: true });
   // Others may compile the same program at the same time: whoever is last leaves the same one.
   const unfinished = mkdtempSync(join(CACHE, "."));
@@ -35,19 +35,28 @@ export async function compiled(source: string): Promise<string> {
   } finally {
     rmSync(unfinished, { recursive: true });
   }
-  removeOld(name);
+  removeOld();
   return path;
 }
 
+/** Whether the program is there. If so, it counts as new again. */
+function isThere(path: string): boolean {
+  const now = new Date();
+  try {
+    utimesSync(path, now, now);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Any of them may be gone by then: others tidy up here too. */
-function removeOld(name: string): void {
-  const timeOf = (path: string) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-  const programs = readdirSync(CACHE)
-    .filter((file) => file.startsWith(`${name}-`))
-    .map((file) => join(CACHE, file))
-    .map((path) => ({ path, madeAt: timeOf(path) }))
-    .sort((one, other) => other.madeAt - one.madeAt);
-  for (const { path } of programs.slice(KEPT)) rmSync(path, { force: true });
+function removeOld(): void {
+  for (const file of readdirSync(CACHE)) {
+    const path = join(CACHE, file);
+    const usedAt = statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (Date.now() - usedAt > KEPT_MS) rmSync(path, { recursive: true, force: true });
+  }
 }
 
 /** Changes with everything that a program of the tests can be made of. */
