@@ -25,6 +25,7 @@ export async function withoutThreads(): Promise<void> {
   // The threads that this runtime needs for itself are there by then.
   await Bun.file("/dev/null").text();
   readFileSync("/dev/null");
-  if (process.getuid?.() === 0) symbols.setuid(NOBODY);
-  symbols.setrlimit(RLIMIT_NPROC, new BigUint64Array([1n, 1n]));
+  if (process.getuid?.() === 0 && symbols.setuid(NOBODY) !== 0) throw new Error("setuid failed");
+  if (symbols.setrlimit(RLIMIT_NPROC, new BigUint64Array([1n, 1n])) !== 0)
+    throw new Error("setrlimit failed");
 }

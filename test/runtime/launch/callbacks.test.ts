@@ -1,10 +1,12 @@
 /** Launches whose callbacks or streams fail leave nothing behind, and no promise is left rejected. */
 
 import { expect, test } from "bun:test";
+import { chmodSync } from "node:fs";
 import { join } from "node:path";
 import { endAll, launch, type RegisteredSession } from "../../../src/runtime/index.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { patientClock } from "../../kit/patient-clock.ts";
+import { scratchDirectory } from "../../kit/scratch.ts";
 import { until } from "../../kit/until.ts";
 import { coordinates, sharedParent } from "../parent.ts";
 import { ENGINE_WITHOUT_THREADS } from "../without-threads.ts";
@@ -90,13 +92,16 @@ test.each(throwing)(
 );
 
 test.skipIf(process.platform !== "linux")("a copy that gets no thread says so", async () => {
+  using destination = scratchDirectory();
+  // Whoever the program becomes may write there.
+  chmodSync(destination.path, 0o777);
   const program = `
     import { withoutThreads } from "${join(import.meta.dir, "../without-threads.ts")}";
     import { openDirectoryPath } from "${join(import.meta.dir, "../../../src/sys/entries.ts")}";
     import { snapshotWorkdir } from "${join(import.meta.dir, "../../../src/runtime/snapshot/snapshot.ts")}";
     import { noMoreFilesThan, openFiles } from "${join(import.meta.dir, "../../kit/folders.ts")}";
     const held = (path) => ({ path, descriptor: openDirectoryPath(path).value, close() {} });
-    const request = { source: held("/usr"), destination: held("/tmp"), ceilingBytes: 1, runtimeOwned: [] };
+    const request = { source: held("/usr"), destination: held("${destination.path}"), ceilingBytes: 1, runtimeOwned: [] };
     await withoutThreads();
     const before = openFiles();
     const copied = await snapshotWorkdir(request);
