@@ -157,9 +157,14 @@ describe("by the bounds of a request", () => {
     const giveUp = new AbortController();
     const answer = client.spawn(asked, credential, giveUp.signal);
     await until("the request has arrived", () => server.received().includes("0.1.0"));
-    giveUp.abort();
-    expect((await answer).kind).toBe("unreachable");
-    expect((await client.spawn(asked, credential, giveUp.signal)).kind).toBe("unreachable");
+    const arrived = server.received();
+    giveUp.abort(new Error("no longer wanted"));
+    expect(await answer).toEqual({ kind: "unreachable", reason: "the request was given up" });
+    expect(await client.spawn(asked, credential, giveUp.signal)).toEqual({
+      kind: "unreachable",
+      reason: "no longer wanted",
+    });
+    expect(server.received()).toBe(arrived);
   });
 });
 

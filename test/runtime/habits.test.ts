@@ -88,7 +88,9 @@ test("every request of the client can be aborted", async () => {
     client.status("ses_one", cancel.signal),
   ];
   cancel.abort();
-  for (const answer of await Promise.all(asked)) expect(answer.kind).toBe("unreachable");
+  for (const answer of await Promise.all(asked)) {
+    expect(answer).toEqual({ kind: "unreachable", reason: "the request was given up" });
+  }
 });
 
 test("reading a file stops when it is aborted", async () => {
