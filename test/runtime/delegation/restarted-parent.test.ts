@@ -75,11 +75,11 @@ test("a restarted parent refuses the old child's completion as misaddressed and 
   expect(await renewed.next("session")).not.toBe(addressed);
   expect(renewed.told.door).toBeUndefined();
   old.process.kill("SIGKILL");
-  // By then the old parent's child knows about the restart, and cannot report before its gate is open.
-  const child = await renewed.next("child");
+  // The old parent's child cannot report before its gate is open, and is cut short 20 s after its parent's end.
   expect(await renewed.next("door")).toBe(`http://127.0.0.1:${port}/`);
   writeFileSync(gateOfOld, "");
   await until("the old one's child has told its end", () => processesOf(orphan.child_workdir).length === 0);
+  const child = await renewed.next("child");
 
   const misaddressed = `completion is addressed to session ${addressed}, which is not the session running here`;
   expect(recordOf(host().world.home, orphan)).toMatchObject({
