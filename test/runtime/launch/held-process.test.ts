@@ -143,6 +143,7 @@ describe.skipIf(!tracing)("a child that a debugger holds", () => {
     const lines = parent.stdout.pipeThrough(new TextDecoderStream()).getReader();
     const pid = Number((await lines.read()).value);
     const tracer = await trace(pid);
+    expect(tracer.held).toBe(true);
     process.kill(pid, "SIGKILL");
     // A loop that spins takes nearly all of the 1.5 s that it has.
     expect(Number((await lines.read()).value)).toBeLessThan(300);
