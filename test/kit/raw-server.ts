@@ -14,19 +14,19 @@ export interface RawServer {
 export type RawAnswering = (socket: Socket) => void;
 
 /** Called at the top of a test file: starts servers, each of which is closed after the test that it was started in. */
-export function rawServers(): (answer: RawAnswering) => Promise<RawServer> {
+export function rawServers(): (answer: RawAnswering, onPort?: number) => Promise<RawServer> {
   const servers: RawServer[] = [];
   afterEach(async () => {
     await Promise.all(servers.splice(0).map((server) => server.close()));
   });
-  return async (answer) => {
-    const server = await rawServer(answer);
+  return async (answer, onPort) => {
+    const server = await rawServer(answer, onPort);
     servers.push(server);
     return server;
   };
 }
 
-export async function rawServer(answer: RawAnswering): Promise<RawServer> {
+export async function rawServer(answer: RawAnswering, onPort = 0): Promise<RawServer> {
   let received = "";
   const open = new Set<Socket>();
   const server = createServer((socket) => {
@@ -44,7 +44,7 @@ export async function rawServer(answer: RawAnswering): Promise<RawServer> {
       }
     });
   });
-  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  await new Promise<void>((listening) => server.listen(onPort, "127.0.0.1", listening));
   const address = server.address();
   const port = typeof address === "object" && address ? address.port : 0;
   return {

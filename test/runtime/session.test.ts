@@ -66,13 +66,11 @@ describe("the daemon registers", () => {
     if (!opened.ok) throw new Error(describeRefusal(opened.fault));
     const session = opened.value;
     expect(session.id).toMatch(/^ses_[0-9a-f]{32}$/);
-    const status = await session.registration?.client.status(session.id);
-    expect(status).toMatchObject({ value: { status: "running", depth_remaining: 3 } });
+    const status = () => session.registration?.client.status(session.id);
+    expect(await status()).toMatchObject({ value: { status: "running", depth_remaining: 3 } });
     expect(existsSync(session.directories.runtime.path)).toBe(true);
     await closeSession(session, "failed");
-    expect(await session.registration?.client.status(session.id)).toMatchObject({
-      value: { status: "failed" },
-    });
+    expect(await status()).toMatchObject({ value: { status: "failed" } });
     expect(existsSync(session.directories.runtime.path)).toBe(false);
     expect(existsSync(session.directories.records.path)).toBe(true);
     expect(written).toBe("");
@@ -240,7 +238,8 @@ describe("the launch is refused for", () => {
 });
 
 test("a failed deregistration is one line of warning, and changes nothing", async () => {
-  const daemon = await serve(reply(200, '{"credential":"msc1.a.b"}'));
+  await using leased = await leasePort();
+  const daemon = await serve(reply(200, '{"credential":"msc1.a.b"}'), leased.port);
   const opened = await open({ environment: { MURMUR_ROOST_URL: daemon.url } });
   if (!opened.ok) throw new Error(describeRefusal(opened.fault));
   await daemon.close();
