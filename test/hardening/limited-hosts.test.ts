@@ -90,7 +90,6 @@ for (const [what, prefix, skip] of [
         expect((await daemon.caller.status("ses_first")).json.live_capsules).toBe(0);
         expect(await daemon.stop()).toBe(0);
       } finally {
-        await alive.end();
         await daemon.kill("SIGKILL");
       }
     },
@@ -123,7 +122,8 @@ describe.skipIf(!onLinux || !isRoot)(
     afterAll(() => stranger.remove());
 
     test("that is too low, it says so in one line and does not start", async () => {
-      for (const limit of [needed - 4, needed - 1]) {
+      // With fewer than five the runtime itself gives up.
+      for (const limit of [Math.max(5, needed - 4), needed - 1]) {
         const ended = Bun.spawnSync([...limited(limit), stranger.binary, "--port", "0"], {
           env: { HOME: host().home, PATH: process.env.PATH ?? "" },
           stderr: "pipe",

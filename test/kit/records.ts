@@ -1,5 +1,9 @@
-/** Running records as `mur` writes them, and real processes for them to name. */
+/**
+ * Running records as `mur` writes them, and real processes for them to name. A process is made within a test, and ended
+ * with it, however the test ends.
+ */
 
+import { onTestFinished } from "bun:test";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { until } from "./until.ts";
@@ -35,16 +39,21 @@ export function startTokenOf(pid: number): string {
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";
 }
 
+/** Gives what kills and reaps the child, after `before`. The end of the test does the same, if nobody did by then. */
+function endWithTest(child: Bun.Subprocess, before = () => {}): () => Promise<void> {
+  const end = async () => {
+    before();
+    child.kill("SIGKILL");
+    await child.exited;
+  };
+  onTestFinished(end);
+  return end;
+}
+
 /** A process that only waits; `end` kills and reaps it. */
 export function sleeper(): { readonly pid: number; end(): Promise<void> } {
   const child = Bun.spawn(["sleep", "1000"], { stdio: ["ignore", "ignore", "ignore"] });
-  return {
-    pid: child.pid,
-    async end() {
-      child.kill("SIGKILL");
-      await child.exited;
-    },
-  };
+  return { pid: child.pid, end: endWithTest(child) };
 }
 
 /**
@@ -55,24 +64,21 @@ export async function zombie(): Promise<{ readonly pid: number; die(): void; end
   const parent = Bun.spawn(["sh", "-c", "sleep 1000 & echo $!; exec sleep 1001"], {
     stdio: ["ignore", "pipe", "ignore"],
   });
+  let pid = 0;
+  const die = () => {
+    // Nobody else has its pid as long as its parent runs.
+    if (pid > 0 && parent.exitCode === null && parent.signalCode === null) process.kill(pid, "SIGKILL");
+  };
+  const end = endWithTest(parent, die);
   const reader = parent.stdout.getReader();
   const { value } = await reader.read();
-  const pid = Number(new TextDecoder().decode(value).trim());
+  pid = Number(new TextDecoder().decode(value).trim());
   // Until the shell has become the other sleep, it would wait for its child.
   await until(
     "the parent is a sleep",
     () => readFileSync(`/proc/${parent.pid}/comm`, "latin1") === "sleep\n",
   );
-  return {
-    pid,
-    die: () => process.kill(pid, "SIGKILL"),
-    async end() {
-      // It may never have been told to die.
-      process.kill(pid, "SIGKILL");
-      parent.kill("SIGKILL");
-      await parent.exited;
-    },
-  };
+  return { pid, die, end };
 }
 
 /** A process whose main thread has ended while another one waits; `end` kills and reaps it. */
@@ -83,14 +89,9 @@ export async function withoutMainThread(): Promise<{ readonly pid: number; end()
     "ctypes.CDLL(None).pthread_exit(None)",
   ];
   const child = Bun.spawn(["python3", "-c", program.join("\n")], { stdio: ["ignore", "ignore", "ignore"] });
+  const end = endWithTest(child);
   await until("its main thread has ended", () =>
     readFileSync(`/proc/${child.pid}/stat`, "latin1").includes(") Z "),
   );
-  return {
-    pid: child.pid,
-    async end() {
-      child.kill("SIGKILL");
-      await child.exited;
-    },
-  };
+  return { pid: child.pid, end };
 }
