@@ -15,8 +15,7 @@ test("with every descriptor in use it answers connected clients, and everybody o
     const credential = await daemon.caller.credential("ses_root", "local/parent");
     const early = await connectRaw(daemon.port);
     expect(await healthOn(early)).toBe(200);
-    await fill(daemon.port, crowd, early);
-    expect(await healthOn(early)).toBe(200);
+    await fill(daemon.port, crowd, [early]);
     // The artifact was never read; a descriptor was held back for it.
     early.send(
       requestBytes({
@@ -58,12 +57,14 @@ test("with zero to three descriptors free, new artifacts are read, several at on
     const credential = await daemon.caller.credential("ses_root", "local/parent");
     const early = await Promise.all([0, 1, 2, 3].map(() => connectRaw(daemon.port)));
     for (const connection of early) expect(await healthOn(connection)).toBe(200);
-    const [first] = early;
-    if (!first) throw new Error("nobody is connected");
-    await fill(daemon.port, crowd, first);
+    await fill(daemon.port, crowd, early);
+    // The one that was not accepted.
+    crowd.pop()?.close();
     const headers = [["x-murmur-spawn-credential", credential]] as const;
     for (let free = 0; free <= 3; free++) {
       if (free > 0) crowd.pop()?.close();
+      // The daemon sees that it has gone before it answers all of these.
+      for (const connection of early) expect(await healthOn(connection)).toBe(200);
       for (const connection of early) {
         const body = JSON.stringify({ name: names.pop(), version: VERSION });
         connection.send(requestBytes({ method: "POST", path: "/spawn", headers, body }));

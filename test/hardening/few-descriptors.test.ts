@@ -28,9 +28,7 @@ test.each([0, 1, 2, 3, 4])("with about %d descriptors free, open connections are
       asking.push(connection);
       expect(await healthOn(connection)).toBe(200);
     }
-    const [first] = asking;
-    if (!first) throw new Error("nobody is connected");
-    await fill(daemon.port, crowd, first);
+    await fill(daemon.port, crowd, asking);
     // The one that was not accepted takes the place of the first that leaves.
     for (let left = 0; left <= free; left++) crowd.shift()?.close();
     await until("the last one is accepted", async () => (await crowd.at(-1)?.answer())?.status === 200);
