@@ -33,11 +33,11 @@ function filled(line: (index: number) => string): string {
 const HEAVY: Readonly<
   Record<string, { archive: () => Uint8Array; told: RegExp | undefined; atOnce?: true }>
 > = {
-  "256 MiB that were never read": {
+  "96 MiB that were never read": {
     archive: () =>
       zipBytes([
         { name: "murmur.yaml", content: GOOD },
-        { name: "data", method: STORED, content: Buffer.alloc(256 * 1024 * 1024, randomBytes(4096)) },
+        { name: "data", method: STORED, content: Buffer.alloc(96 * 1024 * 1024, randomBytes(4096)) },
       ]),
     told: undefined,
   },
