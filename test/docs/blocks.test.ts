@@ -90,6 +90,10 @@ const checkedHere = allBlocks().filter(
   ({ document, language }) => language !== "yaml" || !Object.hasOwn(TESTED_APART, document),
 );
 
+test("there are blocks to check", () => {
+  expect(checkedHere).not.toBeEmpty();
+});
+
 test.each(checkedHere.map((block) => [placeOf(block), block] as const))(
   "the block at %s is right",
   (_, block: Block) => {

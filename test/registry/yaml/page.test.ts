@@ -21,6 +21,12 @@ function faultOf(text: string): string | undefined {
 }
 
 describe("the page about the manifest", () => {
+  test("has examples that are read, and some that are refused", () => {
+    const refused = examples.filter((example) => example.startsWith(REFUSED_LINE));
+    expect(refused).not.toBeEmpty();
+    expect(examples.length).toBeGreaterThan(refused.length);
+  });
+
   test.each(examples)("is right about %j", (example) => {
     const [first = ""] = example.split("\n");
     const told = first.startsWith(REFUSED_LINE) ? first.slice(REFUSED_LINE.length) : undefined;
