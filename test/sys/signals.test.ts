@@ -12,7 +12,7 @@ test("a handler of SIGCHLD is not replaced", async () => {
     process.on("SIGCHLD", () => process.exit(9));
     console.log(keepExitStatuses().ok);
     process.kill(process.pid, "SIGCHLD");
-    setInterval(() => {}, 1000);`;
+    setTimeout(() => {}, 60_000);`;
   const child = Bun.spawn([process.execPath, "--no-env-file", "-e", program], {
     stdio: ["ignore", "pipe", "inherit"],
   });
