@@ -40,7 +40,8 @@ export interface Daemon extends DaemonProcess {
 export function createHost(flags: readonly string[] = []): Host {
   const home = mkdtempSync(join(tmpdir(), "mur-roost-test-"));
   const registry = join(home, ".murmur", "artifacts");
-  const daemons: DaemonProcess[] = [];
+  const daemons: Promise<DaemonProcess>[] = [];
+  const ending = new AbortController();
   return {
     home,
     registry,
@@ -49,18 +50,24 @@ export function createHost(flags: readonly string[] = []): Host {
       publishArchive(registry, name, VERSION, await packCapsule({ "murmur.yaml": manifest })),
     publishBytes: (name, archive) => publishArchive(registry, name, VERSION, archive),
     async start(args = [], { env = {}, prefix = [], binary = compiledBinary() } = {}) {
-      const daemon = await startDaemonProcess({
+      const starting = startDaemonProcess({
         command: [...prefix, binary],
         args: ["--port", "0", ...flags, ...args],
         home,
         env,
         cwd: home,
+        signal: ending.signal,
       });
-      daemons.push(daemon);
+      daemons.push(starting);
+      const daemon = await starting;
       return { ...daemon, caller: Caller.of(daemon) };
     },
     async [Symbol.asyncDispose]() {
-      await Promise.all(daemons.map((daemon) => daemon.kill("SIGKILL")));
+      // Also one that does not listen yet, for which a test may have waited in vain.
+      ending.abort();
+      for (const started of await Promise.allSettled(daemons)) {
+        if (started.status === "fulfilled") await started.value.kill("SIGKILL");
+      }
       rmSync(home, { recursive: true, force: true });
     },
   };
