@@ -1,4 +1,7 @@
-/** Other processes: whether a pid is in use, a descriptor of that process, its start time, and the end of a child. */
+/**
+ * Other processes: whether a pid is in use, a descriptor of that process, its start time, and the end of a child. And
+ * what this one does at a signal.
+ */
 
 import { constants } from "node:os";
 import { ok } from "../result.ts";
@@ -67,16 +70,31 @@ const SA_NOCLDWAIT = MACOS ? 0x20 : 0x2;
  * handler is kept.
  */
 export function keepExitStatuses(): Posix<undefined> {
-  const bytes = new Uint8Array(ACTION_BYTES);
-  const action = new DataView(bytes.buffer);
-  const got = done(actions()?.sigaction(constants.signals.SIGCHLD, null, bytes));
+  const got = actionOf("SIGCHLD");
   if (!got.ok) return got;
-  const ignored = action.getBigUint64(0, true) === SIG_IGN;
+  const action = got.value;
+  const ignored = handlerIn(action) === SIG_IGN;
   const flags = action.getInt32(FLAGS_AT, true);
   if (!ignored && (flags & SA_NOCLDWAIT) === 0) return ok(undefined);
   if (ignored) action.setBigUint64(0, SIG_DFL, true);
   action.setInt32(FLAGS_AT, flags & ~SA_NOCLDWAIT, true);
-  return done(actions()?.sigaction(constants.signals.SIGCHLD, bytes, null));
+  return done(actions()?.sigaction(constants.signals.SIGCHLD, new Uint8Array(action.buffer), null));
+}
+
+/** Whether this process ignores the signal. `nohup` starts a program that ignores SIGHUP. */
+export function isIgnored(signal: NodeJS.Signals): boolean {
+  const action = actionOf(signal);
+  return action.ok && handlerIn(action.value) === SIG_IGN;
+}
+
+function actionOf(signal: NodeJS.Signals): Posix<DataView<ArrayBuffer>> {
+  const bytes = new Uint8Array(ACTION_BYTES);
+  const got = done(actions()?.sigaction(constants.signals[signal], null, bytes));
+  return got.ok ? ok(new DataView(bytes.buffer)) : got;
+}
+
+function handlerIn(action: DataView): bigint {
+  return action.getBigUint64(0, true);
 }
 
 /** How a process ended, as its parent is told: a status, or the number of a signal. */

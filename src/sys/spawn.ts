@@ -2,11 +2,13 @@
  * Starts a program with exactly the descriptors that it is given (`posix_spawn`).
  *
  * The program gets nothing else from this process. Every other descriptor is closed, every signal has its default
- * action, and none is blocked. `PATH` is not searched.
+ * action, and none is blocked. Only SIGHUP stays ignored if this process ignores it, because `nohup` is meant for all
+ * that a program starts. `PATH` is not searched.
  */
 
 import { ptr } from "bun:ffi";
 import { readdirSync } from "node:fs";
+import { constants } from "node:os";
 import { fault, ok } from "../result.ts";
 import type { Descriptor } from "./descriptors.ts";
 import { callsOf, faultOf, linuxCallsOf, MACOS, NO_CALL, type Posix } from "./library.ts";
@@ -24,6 +26,7 @@ const libc = callsOf({
   posix_spawnattr_setsigdefault: { args: ["ptr", "ptr"], returns: "i32" },
   posix_spawnattr_setsigmask: { args: ["ptr", "ptr"], returns: "i32" },
   sigfillset: { args: ["ptr"], returns: "i32" },
+  sigdelset: { args: ["ptr", "i32"], returns: "i32" },
   sigemptyset: { args: ["ptr"], returns: "i32" },
 });
 type SpawnCalls = NonNullable<ReturnType<typeof libc>>;
@@ -114,6 +117,7 @@ function describeSignals(calls: SpawnCalls, attributes: Uint8Array): number {
   const flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | (MACOS ? POSIX_SPAWN_CLOEXEC_DEFAULT : 0);
   let failed = calls.posix_spawnattr_setflags(attributes, flags);
   calls.sigfillset(set);
+  calls.sigdelset(set, constants.signals.SIGHUP);
   failed ||= calls.posix_spawnattr_setsigdefault(attributes, set);
   calls.sigemptyset(set);
   return failed || calls.posix_spawnattr_setsigmask(attributes, set);

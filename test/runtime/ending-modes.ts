@@ -43,8 +43,12 @@ export const ENDING_MODES = {
     say("open\n");
     forever();
   },
-  /** An agent that has begun to wind down once the file `winding-down` is there, and has once `go` is there. */
+  /**
+   * An agent that has begun to wind down once the file `winding-down` is there, and has once `go` is there. `rereads`: the
+   * program listens for SIGHUP itself, and says so.
+   */
   "slow-agent": async () => {
+    if (details[0] === "rereads") process.once("SIGHUP", () => say("read again\n"));
     const session = await open();
     endWithSpawner(session, {
       kind: "agent",

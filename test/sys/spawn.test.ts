@@ -1,6 +1,7 @@
 import { dlopen } from "bun:ffi";
-import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, expect, onTestFinished, setDefaultTimeout, test } from "bun:test";
 import { openSync } from "node:fs";
+import { constants } from "node:os";
 import { close, openPipe } from "../../src/sys/descriptors.ts";
 import { openDirectoryPath } from "../../src/sys/entries.ts";
 import type { Errno } from "../../src/sys/library.ts";
@@ -76,22 +77,25 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test.skipIf(process.platform !== "linux")(
-  "the program starts with no signal blocked or ignored",
-  async () => {
-    const { text } = await run("exec grep -E '^Sig(Blk|Ign)' /proc/self/status");
-    const sets = new Map(
-      text
-        .trim()
-        .split("\n")
-        .map((line) => line.split(":\t") as [string, string]),
-    );
-    const SIGNALS_OF_PROGRAMS = 0x7fff_ffffn;
-    expect(BigInt(`0x${sets.get("SigBlk")}`)).toBe(0n);
-    // The C library's own two are above.
-    expect(BigInt(`0x${sets.get("SigIgn")}`) & SIGNALS_OF_PROGRAMS).toBe(0n);
-  },
-);
+test.skipIf(process.platform !== "linux").each([
+  ["no signal blocked or ignored", 0, 0n],
+  ["no signal blocked, and only SIGHUP ignored where this process ignores it", 1, 1n],
+])("the program starts with %s", async (_, handler, ignored) => {
+  const { symbols } = dlopen("libc.so.6", { signal: { args: ["i32", "usize"], returns: "usize" } });
+  const before = symbols.signal(constants.signals.SIGHUP, handler);
+  onTestFinished(() => void symbols.signal(constants.signals.SIGHUP, before));
+  const { text } = await run("exec grep -E '^Sig(Blk|Ign)' /proc/self/status");
+  const sets = new Map(
+    text
+      .trim()
+      .split("\n")
+      .map((line) => line.split(":\t") as [string, string]),
+  );
+  const SIGNALS_OF_PROGRAMS = 0x7fff_ffffn;
+  expect(BigInt(`0x${sets.get("SigBlk")}`)).toBe(0n);
+  // The C library's own two are above.
+  expect(BigInt(`0x${sets.get("SigIgn")}`) & SIGNALS_OF_PROGRAMS).toBe(ignored);
+});
 
 test.each<[string, Partial<SpawnPlan>, Errno]>([
   ["no program", { program: "/nowhere/mur" }, "ENOENT"],

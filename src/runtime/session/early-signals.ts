@@ -1,18 +1,17 @@
 /**
- * What a SIGTERM or SIGINT does before `endWithSpawner` says it. The default would end the process at once, and the
- * daemon would hold the session's slot for ever: only the session itself can give it back. So the session retires first,
- * and then the process ends by the signal.
+ * What a SIGTERM, SIGINT or SIGHUP does before `endWithSpawner` says it. The default would end the process at once, and
+ * the daemon would hold the session's slot for ever: only the session itself can give it back. So the session retires
+ * first, and then the process ends by the signal.
  */
 
-const SIGNALS = ["SIGTERM", "SIGINT"] as const;
-const STATUSES = { SIGTERM: 143, SIGINT: 130 };
+import { type EndSignal, isLeftToProgram, SIGNALS, signalsToHear } from "./signals.ts";
+
+const STATUSES = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 };
 
 /** From the first signal to the end of the process, whatever it waits for. A spawner sends SIGKILL after 3 s or more. */
 const END_MS = 2_500;
 /** How long a program that handles the signal itself has to close its session. */
 const OWN_END_MS = 30_000;
-
-type Signal = (typeof SIGNALS)[number];
 
 export interface EarlySignals {
   /** Aborts when the first signal comes. */
@@ -24,21 +23,21 @@ export interface EarlySignals {
 }
 
 /** One for each session. They share one handler, which can tell that way whether the program has one of its own. */
-const listeners = new Set<(signal: Signal) => void>();
+const listeners = new Set<(signal: EndSignal) => void>();
 const held = new WeakMap<object, EarlySignals>();
 
 /** Holds signals from now on. The caller must release them. */
 export function holdSignals(): EarlySignals {
   const received = new AbortController();
-  let first: Signal | undefined;
-  const listener = (signal: Signal) => {
+  let first: EndSignal | undefined;
+  const listener = (signal: EndSignal) => {
     if (first) return;
     first = signal;
     setTimeout(early.release, END_MS).unref();
     received.abort();
   };
   // Before the program's own ones: one that is called once is not counted any more while it runs.
-  if (listeners.size === 0) for (const signal of SIGNALS) process.prependListener(signal, tellAll);
+  if (listeners.size === 0) for (const signal of signalsToHear()) process.prependListener(signal, tellAll);
   listeners.add(listener);
   const early: EarlySignals = {
     received: received.signal,
@@ -74,7 +73,8 @@ export function takeOverSignals(key: object): void {
  * A program that handles the signal itself also ends its session itself. But it may have a handler that stands back
  * where there is another one, as ours would: so it has some time, and then it is over.
  */
-function tellAll(signal: Signal): void {
+function tellAll(signal: EndSignal): void {
+  if (isLeftToProgram(signal)) return;
   const tell = () => {
     for (const listener of listeners) listener(signal);
   };

@@ -4,13 +4,14 @@ import { type Clock, within } from "../clock.ts";
 import { type HeldLifeline, TEARDOWN_MS, TERMINATED_STATUS } from "../contract/lifeline.ts";
 import { isEnding, takeOverSignals } from "./early-signals.ts";
 import type { Session } from "./session.ts";
+import { type EndSignal, isLeftToProgram, signalsToHear } from "./signals.ts";
 
 /** How long a script child may take to give its slot back to the daemon before it exits. */
 const RETIRE_MS = 250;
 /** How long a script child may live after its spawner's end, whatever its main thread does. */
 const SCRIPT_MS = 1_000;
 
-/** What asks a process to end: a first SIGTERM or SIGINT, or the end of its spawner. */
+/** What asks a process to end: a first SIGTERM, SIGINT or SIGHUP, or the end of its spawner. */
 export type EndedBy = "signal" | "spawner";
 
 /** A script child retires and exits at once. An agent child winds down as it would after a first SIGTERM. */
@@ -31,27 +32,35 @@ export interface Followed extends Partial<Pick<Session, "registration" | "direct
 }
 
 export interface Process {
-  /** Registers the handler of SIGTERM and SIGINT: of the first ones, or of all. */
-  readonly onTerminate: (handler: (signal?: NodeJS.Signals) => void, which: "first" | "all") => void;
+  /** Registers the handler of SIGTERM, SIGINT and SIGHUP: of the first one, or of all. */
+  readonly onTerminate: (handler: (signal: EndSignal) => void, which: "first" | "all") => void;
   readonly exit: (status: number) => void;
 }
 
 const thisProcess: Process = {
   onTerminate(handler, which) {
-    const listen = which === "first" ? "once" : "on";
-    process[listen]("SIGTERM", handler);
-    process[listen]("SIGINT", handler);
+    const listener = (signal: EndSignal) => {
+      if (isLeftToProgram(signal)) return;
+      // SIGHUP does not count: when a terminal goes, it comes twice, from the kernel and from the shell.
+      if (which === "first" && signal !== "SIGHUP") {
+        for (const one of ["SIGTERM", "SIGINT"] as const) process.off(one, listener);
+      }
+      handler(signal);
+    };
+    // Before the program's own ones: one that is called once is not counted any more while it runs.
+    for (const signal of signalsToHear()) process.prependListener(signal, listener);
   },
   exit: (status) => process.exit(status),
 };
 
 /**
- * Ends this process when its spawner ends, or on a first SIGTERM or SIGINT. A script first gives its slot back to the
- * daemon, if that takes no longer than 250 ms.
+ * Ends this process when its spawner ends, or on a first SIGTERM, SIGINT or SIGHUP. A script first gives its slot back to
+ * the daemon, if that takes no longer than 250 ms.
  *
- * A second signal ends the process at once, as if the program handled no signals. But if it has a lifeline, it ignores
- * further ones: who stops a whole process group signals a child that its parent signals too, and the parent ends it
- * after its 5 s anyway.
+ * A second SIGTERM or SIGINT ends the process at once, as if the program handled no signals. But if it has a lifeline,
+ * it ignores further ones: who stops a whole process group signals a child that its parent signals too, and the parent
+ * ends it after its 5 s anyway. SIGHUP is never a second signal. It does nothing if it was ignored at the start, as under
+ * `nohup`, or if the program listens for it itself.
  *
  * After the spawner's end a script has 1 s and an agent 20 s. Then the process exits with status 143, even if its main
  * thread is busy.
@@ -70,7 +79,7 @@ export function endWithSpawner(followed: Followed, ending: Ending, self: Process
   };
   self.onTerminate(
     (signal) => {
-      if (lifeline && signal !== "SIGINT") hurry?.abort();
+      if (lifeline && signal === "SIGTERM") hurry?.abort();
       end("signal");
     },
     lifeline ? "all" : "first",

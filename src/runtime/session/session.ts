@@ -86,8 +86,8 @@ export function canDelegate(session: Session): session is DelegatingSession {
  * directories. Call it once in a process, before you start anything else. From then on, a child ends at most 20 s after
  * its spawner, with status 143, even if its main thread is blocked. `endWithSpawner` says what it does until then.
  *
- * Until `endWithSpawner` is called, a SIGTERM or SIGINT retires the session and then ends the process, within 2.5 s. A
- * program with a handler of its own for the signal must do this itself, within 30 s.
+ * Until `endWithSpawner` is called, a SIGTERM, SIGINT or SIGHUP retires the session and then ends the process, within
+ * 2.5 s. A program with a handler of its own for the signal must do this itself, within 30 s after SIGTERM or SIGINT.
  *
  * @returns the session, or why this capsule does not start
  */

@@ -63,7 +63,7 @@ function start(mode: string, roostUrl = world().roostUrl, before: readonly strin
 
 const statusOf = (sessionId: string) => parent().statusOf(sessionId);
 
-const SIGNALS = ["SIGTERM", "SIGINT"] as const;
+const SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 describe("a signal before the program says what it does", () => {
   test.each(SIGNALS)("%s while the daemon's answer is on its way retires the session", async (signal) => {

@@ -2,6 +2,7 @@
 
 import { expect, test } from "bun:test";
 import { type Ending, endWithSpawner } from "../../../src/runtime/session/follow.ts";
+import type { EndSignal } from "../../../src/runtime/session/signals.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 
 function scene(ending: (log: string[]) => Ending) {
@@ -9,7 +10,7 @@ function scene(ending: (log: string[]) => Ending) {
   const bounds: number[] = [];
   const clock = manualClock();
   const { promise: ended, resolve: endSpawner } = Promise.withResolvers<void>();
-  let terminate = () => {};
+  let terminate = (_: EndSignal) => {};
   const hurry = new AbortController();
   const exitAfter = (ms: number) => void bounds.push(ms);
   endWithSpawner({ lifeline: { ended, exitAfter }, clock, hurry }, ending(log), {
@@ -19,7 +20,15 @@ function scene(ending: (log: string[]) => Ending) {
     exit: (status) => void log.push(`exit ${status}`),
   });
   const turn = () => new Promise((resume) => setImmediate(resume));
-  return { log, clock, bounds, hurry, endSpawner, terminate: () => terminate(), turn };
+  return {
+    log,
+    clock,
+    bounds,
+    hurry,
+    endSpawner,
+    terminate: (signal: EndSignal = "SIGTERM") => terminate(signal),
+    turn,
+  };
 }
 const agent =
   (windDown: () => Promise<number>) =>
@@ -51,6 +60,18 @@ test("a signal to a child that holds a lifeline makes its own children end soone
   terminate();
   expect(hurry.signal.aborted).toBe(true);
 });
+
+test.each(["SIGINT", "SIGHUP"] as const)(
+  "but not by %s, which its whole process group was sent, as its parent too will say",
+  async (signal) => {
+    const { log, hurry, terminate } = scene(agent(() => new Promise(() => {})));
+    terminate(signal);
+    expect(hurry.signal.aborted).toBe(false);
+    terminate("SIGTERM");
+    expect(hurry.signal.aborted).toBe(true);
+    expect(log).toEqual(["wind down"]);
+  },
+);
 
 test("an agent child records it, winds down and exits with the result of the wind-down", async () => {
   const { log, endSpawner, turn } = scene(agent(async () => 0));
