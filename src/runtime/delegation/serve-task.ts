@@ -3,7 +3,7 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { unlessAborted } from "../clock.ts";
 import type { AfterTask } from "../manifest.ts";
-import { type EndedBy, endWithSpawner } from "../session/follow.ts";
+import { endWithSpawner } from "../session/follow.ts";
 import { announceReady, closeSession, type Session } from "../session/session.ts";
 import type { DoorUrl } from "../wire.ts";
 import {
@@ -29,11 +29,12 @@ export interface ReceivedTask {
 }
 
 /**
- * How long a cancelled task may take to return, including the end of its own children. The first applies after the
- * spawner's SIGTERM, which leaves a child 5 s; the second after the spawner's end, which leaves 20 s; the third when no
- * SIGKILL will follow.
+ * How long a cancelled task may take to return, including the end of its own children. The spawner's end leaves 20 s, and
+ * after a signal by hand no SIGKILL follows.
  */
-const WIND_DOWN_MS = { hurried: 4_000, spawner: 18_000, signal: 18_000 };
+const WIND_DOWN_MS = 18_000;
+/** The same after the spawner's SIGTERM, which leaves 5 s; or only 3 s, but the slot is given back before (`endWithSpawner`). */
+const HURRIED_WIND_DOWN_MS = 4_000;
 
 /** How long its report may wait for the spawner's answer once that has sent SIGTERM: the slot must be given back too. */
 const HURRIED_POST_MS = 2_500;
@@ -73,10 +74,10 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
   endWithSpawner(session, {
     kind: "agent",
     recordSpawnerEnded: () => trace({ event: "spawner_ended" }),
-    async windDown(by) {
+    async windDown() {
       const isIdle = slot.task()?.state !== "TASK_STATE_WORKING";
       cancel.abort();
-      const end = await (running && Promise.race([running, windDownOver(session, by)]));
+      const end = await (running && Promise.race([running, windDownOver(session)]));
       const isDone = isIdle || (end !== undefined && !end.canceled);
       return finish(end ?? ENDED_FIRST, isDone ? "ok" : "canceled");
     },
@@ -122,9 +123,15 @@ function finisherOf(session: Session): (end: TaskEnd, exitStatus: SessionExitSta
   };
 }
 
-function windDownOver({ clock, hurry }: Session, by: EndedBy): Promise<undefined> {
-  const ms = WIND_DOWN_MS[hurry.signal.aborted ? "hurried" : by];
-  return new Promise((resolve) => clock.after(ms, () => resolve(undefined)));
+/** The spawner's SIGTERM may follow a signal that its whole process group was sent. */
+export function windDownOver({ clock, hurry }: Pick<Session, "clock" | "hurry">): Promise<undefined> {
+  return new Promise((resolve) => {
+    const overAfter = (ms: number) => clock.after(ms, () => resolve(undefined));
+    const hasten = () => overAfter(HURRIED_WIND_DOWN_MS);
+    overAfter(WIND_DOWN_MS);
+    if (hurry.signal.aborted) hasten();
+    else hurry.signal.addEventListener("abort", hasten);
+  });
 }
 
 const CANCELED: TaskEnd = { status: "error", detail: "the task was cancelled before it was done" };

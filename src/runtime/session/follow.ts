@@ -2,7 +2,9 @@
 
 import { type Clock, within } from "../clock.ts";
 import { type HeldLifeline, TEARDOWN_MS, TERMINATED_STATUS } from "../contract/lifeline.ts";
+import { HURRIED_GRACE_MS } from "../launch/held-process.ts";
 import { isEnding, takeOverSignals } from "./early-signals.ts";
+import { deregister } from "./registration.ts";
 import type { Session } from "./session.ts";
 import { type EndSignal, isLeftToProgram, signalsToHear } from "./signals.ts";
 
@@ -10,6 +12,12 @@ import { type EndSignal, isLeftToProgram, signalsToHear } from "./signals.ts";
 const RETIRE_MS = 250;
 /** How long a script child may live after its spawner's end, whatever its main thread does. */
 const SCRIPT_MS = 1_000;
+
+/**
+ * How long before it is killed an agent's slot is given back, whether or not it has wound down. A hurried one is killed
+ * after 3 s (`endAll` of its spawner, if that is hurried too), or else after 5 s.
+ */
+const SLOT_EARLIER_MS = 500;
 
 /** What asks a process to end: a first SIGTERM, SIGINT or SIGHUP, or the end of its spawner. */
 export type EndedBy = "signal" | "spawner";
@@ -63,10 +71,11 @@ const thisProcess: Process = {
  * `nohup`, or if the program listens for it itself.
  *
  * After the spawner's end a script has 1 s and an agent 20 s. Then the process exits with status 143, even if its main
- * thread is busy.
+ * thread is busy. Half a second before that, or before its spawner's SIGKILL, an agent that still winds down gives its slot
+ * back.
  */
 export function endWithSpawner(followed: Followed, ending: Ending, self: Process = thisProcess): void {
-  const { lifeline, clock, hurry, directories } = followed;
+  const { lifeline, clock, hurry, directories, registration } = followed;
   // A signal came before, and retires it.
   if (directories && isEnding(directories)) return;
   let begun = false;
@@ -85,6 +94,13 @@ export function endWithSpawner(followed: Followed, ending: Ending, self: Process
     lifeline ? "all" : "first",
   );
   if (directories) takeOverSignals(directories);
+  // Without a report: how the work ends is not known yet.
+  const giveSlotBackAfter = (ms: number) =>
+    clock.after(ms - SLOT_EARLIER_MS, () => void (registration && deregister(registration, "failed")));
+  if (ending.kind === "agent") {
+    hurry?.signal.addEventListener("abort", () => giveSlotBackAfter(HURRIED_GRACE_MS));
+    lifeline?.ended.then(() => giveSlotBackAfter(TEARDOWN_MS));
+  }
   lifeline?.exitAfter(ending.kind === "script" ? SCRIPT_MS : TEARDOWN_MS);
   lifeline?.ended.then(() => {
     if (ending.kind === "agent") clock.after(TEARDOWN_MS, () => self.exit(TERMINATED_STATUS));
@@ -95,10 +111,9 @@ export function endWithSpawner(followed: Followed, ending: Ending, self: Process
 /** Gives its slot and its runtime directory back, as far as the short time allows. */
 function exitRetired({ registration, directories, clock }: Followed, self: Process): void {
   const exit = () => self.exit(TERMINATED_STATUS);
-  const steps = [
-    registration?.client.deregister("failed", registration.credential),
-    directories?.removeRuntime(),
-  ].filter((step) => step !== undefined);
+  const steps = [registration && deregister(registration, "failed"), directories?.removeRuntime()].filter(
+    (step) => step !== undefined,
+  );
   if (steps.length === 0) exit();
   else void within(clock, RETIRE_MS, Promise.allSettled(steps)).then(exit, exit);
 }

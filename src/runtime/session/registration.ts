@@ -3,6 +3,7 @@
  * launched with: the only line of its standard input.
  */
 
+import type { Outcome } from "../../api/schemas.ts";
 import { printable } from "../../printable.ts";
 import { ok, type Result } from "../../result.ts";
 import { createRoostClient, type RoostClient } from "../client.ts";
@@ -17,6 +18,19 @@ import { parseRoostUrl } from "../wire.ts";
 export interface Registration {
   readonly client: RoostClient;
   readonly credential: Secret;
+}
+
+const retired = new WeakMap<Secret, ReturnType<RoostClient["deregister"]>>();
+
+/** Gives the slot at the daemon back, once: whoever asks again gets the first answer, and the first outcome counts. */
+export function deregister(
+  { client, credential }: Registration,
+  outcome: Outcome,
+  signal?: AbortSignal,
+): ReturnType<RoostClient["deregister"]> {
+  const answer = retired.get(credential) ?? client.deregister(outcome, credential, signal);
+  retired.set(credential, answer);
+  return answer;
 }
 
 /** What registering needs from outside. */

@@ -21,7 +21,7 @@ import { createDiagnostics, type Diagnose, type Output, processOutput } from "..
 import type { Secret } from "../secret.ts";
 import { type DoorUrl, newId } from "../wire.ts";
 import { holdSignals, takeOverSignals } from "./early-signals.ts";
-import { type Registration, registerWhereNeeded } from "./registration.ts";
+import { deregister, type Registration, registerWhereNeeded } from "./registration.ts";
 import { readStart, type Start } from "./start.ts";
 
 /** What a session needs from outside. Anything left out is taken from the process. */
@@ -229,10 +229,9 @@ async function close(
   const { registration, directories } = session;
   await report?.();
   if (registration) {
-    const { client, credential } = registration;
-    const answer = await client.deregister(outcome, credential, signal);
+    const answer = await deregister(registration, outcome, signal);
     if (answer.kind !== "granted") {
-      const sentence = refusalSentence(answer, client.url);
+      const sentence = refusalSentence(answer, registration.client.url);
       session.diagnose(`warning: session ${session.id} could not deregister: ${sentence}`);
     }
   }

@@ -5,6 +5,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callDoor, userMessage } from "../../../src/runtime/delegation/a2a.ts";
 import { deliverTask } from "../../../src/runtime/delegation/hand-over.ts";
+import { windDownOver } from "../../../src/runtime/delegation/serve-task.ts";
 import {
   type DoorUrl,
   endAll,
@@ -14,6 +15,7 @@ import {
   type Secret,
 } from "../../../src/runtime/index.ts";
 import { leasePort } from "../../kit/leased-port.ts";
+import { manualClock } from "../../kit/manual-clock.ts";
 import { patientClock } from "../../kit/patient-clock.ts";
 import { rawServer } from "../../kit/raw-server.ts";
 import { until } from "../../kit/until.ts";
@@ -170,6 +172,21 @@ describe("a task that is cancelled", () => {
     expect(await stateOf(serving, id)).toBe("TASK_STATE_COMPLETED");
     expect(await end(child, records)).toMatchObject({ status: "ok", delivered: false });
   });
+});
+
+test("a wind-down that a signal by hand has begun is over 4 s after the spawner's own signal", async () => {
+  const clock = manualClock();
+  const hurry = new AbortController();
+  let isOver = false;
+  void windDownOver({ clock, hurry }).then(() => {
+    isOver = true;
+  });
+  await clock.advance(10_000);
+  hurry.abort();
+  await clock.advance(3_999);
+  expect(isOver).toBe(false);
+  await clock.advance(1);
+  expect(isOver).toBe(true);
 });
 
 test("a completion that reaches nobody causes one line, and its launcher delivers it", async () => {

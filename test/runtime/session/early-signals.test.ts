@@ -163,7 +163,20 @@ describe("a child that winds down", () => {
     process.kill(child.pid, signal);
     writeFileSync(join(child.workdir.path, "go"), "");
     expect(await child.exited).toEqual({ kind: "exited", status: 0 });
-    expect(await statusOf(child.sessionId)).toBe("complete");
+    expect(await statusOf(child.sessionId)).not.toBe("running");
+    child.release();
+  });
+
+  test("has given its slot back before a spawner in a hurry would kill it, and only once", async () => {
+    parent().forget();
+    const child = await parent().launched("slow-agent");
+    child.signal("SIGTERM");
+    await until("its slot is free", async () => (await statusOf(child.sessionId)) === "failed");
+    expect(existsSync(join(child.workdir.path, "go"))).toBe(false);
+    writeFileSync(join(child.workdir.path, "go"), "");
+    expect(await child.exited).toEqual({ kind: "exited", status: 0 });
+    await child.lastStderrLines();
+    expect(parent().written()).not.toContain("could not deregister");
     child.release();
   });
 });

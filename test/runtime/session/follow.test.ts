@@ -1,11 +1,15 @@
 /** What a child does when its spawner has ended, or when it is told to end. */
 
-import { expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
+import { createRoostClient } from "../../../src/runtime/client.ts";
+import { Secret } from "../../../src/runtime/secret.ts";
 import { type Ending, endWithSpawner } from "../../../src/runtime/session/follow.ts";
+import type { Registration } from "../../../src/runtime/session/registration.ts";
 import type { EndSignal } from "../../../src/runtime/session/signals.ts";
+import type { RoostUrl } from "../../../src/runtime/wire.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 
-function scene(ending: (log: string[]) => Ending) {
+function scene(ending: (log: string[]) => Ending, registrationOf?: (log: string[]) => Registration) {
   const log: string[] = [];
   const bounds: number[] = [];
   const clock = manualClock();
@@ -13,12 +17,16 @@ function scene(ending: (log: string[]) => Ending) {
   let terminate = (_: EndSignal) => {};
   const hurry = new AbortController();
   const exitAfter = (ms: number) => void bounds.push(ms);
-  endWithSpawner({ lifeline: { ended, exitAfter }, clock, hurry }, ending(log), {
-    onTerminate: (handler) => {
-      terminate = handler;
+  endWithSpawner(
+    { lifeline: { ended, exitAfter }, clock, hurry, registration: registrationOf?.(log) },
+    ending(log),
+    {
+      onTerminate: (handler) => {
+        terminate = handler;
+      },
+      exit: (status) => void log.push(`exit ${status}`),
     },
-    exit: (status) => void log.push(`exit ${status}`),
-  });
+  );
   const turn = () => new Promise((resume) => setImmediate(resume));
   return {
     log,
@@ -30,6 +38,19 @@ function scene(ending: (log: string[]) => Ending) {
     turn,
   };
 }
+
+/** A session that says when it is deregistered. */
+function registered(log: string[]): Registration {
+  const client = {
+    ...createRoostClient("http://127.0.0.1:1" as RoostUrl),
+    deregister: async (outcome: string) => {
+      log.push(`deregister ${outcome}`);
+      return { kind: "granted", value: {} } as const;
+    },
+  };
+  return { client, credential: new Secret("msc1.one") };
+}
+
 const agent =
   (windDown: () => Promise<number>) =>
   (log: string[]): Ending => ({
@@ -40,6 +61,44 @@ const agent =
       return windDown();
     },
   });
+
+describe("an agent child that does not end in time gives its slot back, once,", () => {
+  const stuck = () =>
+    scene(
+      agent(() => new Promise(() => {})),
+      registered,
+    );
+  test("half a second before a spawner in a hurry would kill it", async () => {
+    const { log, clock, terminate } = stuck();
+    terminate();
+    await clock.advance(2_499);
+    expect(log).toEqual(["wind down"]);
+    await clock.advance(1);
+    expect(log).toEqual(["wind down", "deregister failed"]);
+  });
+
+  test("half a second before it is cut short after its spawner's end", async () => {
+    const { log, clock, endSpawner, terminate, turn } = stuck();
+    endSpawner();
+    await turn();
+    await clock.advance(19_499);
+    expect(log).toEqual(["spawner_ended", "wind down"]);
+    await clock.advance(1);
+    expect(log.at(-1)).toBe("deregister failed");
+    terminate();
+    await clock.advance(10_000);
+    expect(log.slice(2)).toEqual(["deregister failed", "exit 143"]);
+  });
+
+  test("even if only a later signal is its spawner's", async () => {
+    const { log, clock, terminate } = stuck();
+    terminate("SIGHUP");
+    await clock.advance(10_000);
+    terminate("SIGTERM");
+    await clock.advance(2_500);
+    expect(log).toEqual(["wind down", "deregister failed"]);
+  });
+});
 
 test("a script child exits 143 at once, and within a second whatever it does", async () => {
   const { log, bounds, endSpawner, turn } = scene(() => ({ kind: "script" }));
