@@ -130,10 +130,35 @@ async function launchInFolder(launch: Launch): Promise<LaunchOutcome> {
   return started.ok ? ready(started.value) : started.fault;
 }
 
+/** No longer than the approval lasts: without it the child is not started. */
+async function copyInTime(
+  launch: Launch,
+  folder: ChildDirectory,
+): Promise<Result<WorkdirSnapshot, FailedLaunch>> {
+  const { session, asked, approval } = launch;
+  const expiry = new AbortController();
+  const left = approval.expires_at_ms - session.clock.now();
+  const release = session.clock.after(left, () => expiry.abort());
+  const ends = asked.signal ? [asked.signal, expiry.signal] : [expiry.signal];
+  try {
+    const copied = await copyWorkdir(launch, folder, AbortSignal.any(ends));
+    if (copied.ok) return copied;
+    const { kind, message } = copied.fault;
+    return fault(kind === "aborted" ? expired(asked) : failed("snapshot", asked, message));
+  } finally {
+    release();
+  }
+}
+
+function expired(asked: LaunchRequest): FailedLaunch {
+  return failed("expired", asked, "its spawn approval expired before it could be started; ask for it again");
+}
+
 /** A link into the work folder may use the path that its user gave, if that differs from the resolved one. */
 function copyWorkdir(
   { session, asked, manifest }: Launch,
   destination: ChildDirectory,
+  signal: AbortSignal,
 ): Promise<Result<WorkdirSnapshot, SnapshotFault>> {
   const { workdir, runtime, records } = session.directories;
   return snapshotWorkdir({
@@ -142,7 +167,7 @@ function copyWorkdir(
     destination,
     ceilingBytes: manifest.workdirMaxBytes,
     runtimeOwned: [runtime, records],
-    signal: asked.signal,
+    signal,
     ...(asked.onProgress && { onProgress: asked.onProgress }),
   });
 }
@@ -151,8 +176,8 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
   const { session, asked, approval, manifest, lifeline } = launch;
   let copy: WorkdirSnapshot | undefined;
   if (session.manifest.workdirSnapshot.includes(asked.name)) {
-    const copied = await copyWorkdir(launch, folder);
-    if (!copied.ok && !asked.signal?.aborted) return fault(failed("snapshot", asked, copied.fault.message));
+    const copied = await copyInTime(launch, folder);
+    if (!copied.ok && !asked.signal?.aborted) return copied;
     if (copied.ok) copy = copied.value;
   }
   if (asked.signal?.aborted) return fault(canceled(asked));
@@ -173,11 +198,7 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
     childAllows: manifest.envAllow,
   });
   // Checked as late as possible: the approval may have expired during a long copy, and the child would then be refused.
-  if (session.clock.now() >= approval.expires_at_ms) {
-    return fault(
-      failed("expired", asked, "its spawn approval expired before it could be started; ask for it again"),
-    );
-  }
+  if (session.clock.now() >= approval.expires_at_ms) return fault(expired(asked));
   const process = startProcess({
     command,
     workdir: folder.descriptor,

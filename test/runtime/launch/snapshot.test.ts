@@ -3,10 +3,10 @@
 import { describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { endAll } from "../../../src/runtime/index.ts";
+import { endAll, launch } from "../../../src/runtime/index.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { patientClock } from "../../kit/patient-clock.ts";
-import { sharedParent } from "../parent.ts";
+import { coordinates, sharedParent } from "../parent.ts";
 
 const PARENT = "spawn: {allow: [local/worker], workdir_snapshot: [local/worker]}, env: {allow: [CHILD_MODE]}";
 const CEILING = 100_000;
@@ -83,6 +83,45 @@ describe("a copy of the parent's work folder", () => {
     });
     expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "expired" } });
     expect(parent().children()).toEqual(before);
+  });
+
+  test("is not made once its approval has expired", async () => {
+    const before = parent().children();
+    const { client, credential } = parent().session.registration;
+    const manual = manualClock(Date.now());
+    // A length of its own: this is the approval's timer, and it is over as soon as it is set.
+    const lasts = 12_345;
+    const clock = {
+      ...manual,
+      after(ms: number, callback: () => void) {
+        if (ms !== lasts) return manual.after(ms, callback);
+        callback();
+        return () => {};
+      },
+    };
+    const spawn: typeof client.spawn = async (...asked) => {
+      const answer = await client.spawn(...asked);
+      if (answer.kind !== "granted") return answer;
+      return { ...answer, value: { ...answer.value, expires_at_ms: manual.now() + lasts } };
+    };
+    let copied = 0;
+    const outcome = await launch(
+      { ...parent().session, clock, registration: { client: { ...client, spawn }, credential } },
+      { ...coordinates("local/worker"), contextId: "ctx_test", onProgress: () => void copied++ },
+    );
+    expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "expired" } });
+    expect(copied).toBe(0);
+    expect(parent().children()).toEqual(before);
+  });
+
+  test("leaves nothing behind that waits for its approval to expire", async () => {
+    const clock = manualClock(Date.now());
+    const outcome = await parent().launch("report", {
+      clock,
+      environment: { MURMUR_MUR_BINARY: "/nowhere/mur" },
+    });
+    expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "not-started" } });
+    expect(clock.waiting()).toBe(0);
   });
 
   test("that is aborted on the way starts nothing", async () => {
