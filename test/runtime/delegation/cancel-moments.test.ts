@@ -127,8 +127,8 @@ describe("at each moment", () => {
       },
       { stride },
     );
-    const order = ["failed", "terminated", "ok"];
-    expect(came).toEqual([...came].sort((one, other) => order.indexOf(one) - order.indexOf(other)));
+    // Once it has its task, a child that is already gone keeps its outcome: how soon it goes differs from run to run.
+    expect(came.slice(came.findIndex((outcome) => outcome !== "failed"))).not.toContain("failed");
     expect([came[0], came.at(-1)]).toEqual(["failed", "ok"]);
     if (stride > 1) return;
     // Some runs ended it between these steps, and each of the steps was a moment of its own.
