@@ -1,6 +1,9 @@
-/** Where a Mach-O executable's load commands put its segments and its signature, for the verifier: shares no code with the signer. */
+/**
+ * Where a Mach-O executable's load commands put its segments and its signature, for the verifier. It shares no code with
+ * the signer.
+ */
 
-/** File offsets or addresses, from the first byte to the one behind the last. */
+/** File offsets or addresses, from the first byte to the one after the last. */
 export type Range = { readonly from: number; readonly to: number };
 
 export type Commands = {

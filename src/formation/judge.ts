@@ -1,4 +1,4 @@
-/** Judges pairs of parent and child on every axis and every entry. The daemon needs only the first offending entry of each axis. */
+/** Judges pairs of parent and child on every axis and every entry. The daemon needs only the first offending one of an axis. */
 
 import { AXES, type Axis, refusal } from "../referee/axes.ts";
 import type { Envelope } from "../referee/envelope.ts";
