@@ -19,7 +19,7 @@ import { compile } from "./compile-program.ts";
 const ROOT = join(import.meta.dir, "..", "..");
 const CACHE = join(ROOT, "node_modules", ".cache", "test-programs");
 /** A program that nobody has asked for so long is removed. Before that another run, also of another clone, may use it. */
-const KEPT_MS = 24 * 60 * 60 * 1000;
+const KEPT_MS = 60 * 60 * 1000;
 
 /** Compiles the program to an executable that loads no `.env` and no `bunfig.toml`. Returns its path. */
 export async function compiled(source: string): Promise<string> {
