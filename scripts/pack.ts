@@ -5,9 +5,9 @@
  * The name is `<scope>/<name>`, or a bare name, which gets the scope `local`.
  */
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
 import { defaultRegistry, userPath } from "../src/cli/user-paths.ts";
 import { describeOsError, messageOf } from "../src/os-error.ts";
+import { pathBelow } from "../src/paths.ts";
 import type { Envelope } from "../src/referee/envelope.ts";
 import { parseArtifactName, parseArtifactVersion } from "../src/registry/artifact-name.ts";
 import { readManifest } from "../src/registry/manifest.ts";
@@ -45,7 +45,7 @@ function readArguments(args: readonly string[]): Arguments {
 /** @returns the lines to print */
 async function pack(args: readonly string[]): Promise<string[]> {
   const { folder, registry } = readArguments(args);
-  const manifestPath = join(folder, "murmur.yaml");
+  const manifestPath = pathBelow(folder, "murmur.yaml");
   const reading = readManifest(readText(manifestPath));
   if (!reading.ok) throw new Refusal(`manifest parse error: ${manifestPath}: ${reading.fault}`);
   const { name: declared, version: declaredVersion } = reading.manifest;

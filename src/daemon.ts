@@ -31,7 +31,7 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
-/** A client that sends nothing, or stops reading, is disconnected after this long. */
+/** A client that sends nothing, or stops reading, is disconnected after this long; after a request with a body, after the next one. */
 const IDLE_SECONDS = 10;
 /** While a body arrives, its own deadline comes first, and is answered. The runtime may end a connection 4 s too early. */
 const BODY_IDLE_SECONDS = BODY_DEADLINE_SECONDS + 6;

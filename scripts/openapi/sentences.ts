@@ -2,9 +2,9 @@
 
 import type { TObject } from "@sinclair/typebox";
 import { type BodySchema, type Fields, readBody } from "../../src/api/body.ts";
-import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../../src/json-body.ts";
 import { type Refusal, type RefusalStatus, refusalMessage, refusalStatus } from "../../src/api/refusals.ts";
 import { whyForeign } from "../../src/guard.ts";
+import { BODY_DEADLINE_SECONDS, MAX_BODY_BYTES } from "../../src/json-body.ts";
 import { excesses } from "../../src/referee/axes.ts";
 import { lowerManifest } from "../../src/referee/envelope.ts";
 import { parseArtifactName, parseArtifactVersion, type Sha256 } from "../../src/registry/artifact-name.ts";

@@ -11,15 +11,19 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join, relative, sep } from "node:path";
+import { dirname, relative, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
+import { pathBelow } from "../../src/paths.ts";
 import { type Envelope, lowerManifest } from "../../src/referee/envelope.ts";
 import { bareName, type Coordinates } from "../../src/registry/artifact-name.ts";
 import { readManifest } from "../../src/registry/manifest.ts";
 import { Registry, type Resolution } from "../../src/registry/registry.ts";
 import { atOnce } from "../../src/slices.ts";
 import { sha256OfFile } from "../release/checksums.ts";
+
+/** What each entry of a ZIP archive begins with. */
+const LOCAL_HEADER = "PK\x03\x04";
 
 /** How the daemon resolves the artifact, and where it is. */
 interface Published {
@@ -39,22 +43,22 @@ export async function publishFolder(
   registry: string,
 ): Promise<Published> {
   mkdirSync(registry, { recursive: true });
-  const staging = mkdtempSync(join(registry, ".packing-"));
+  const staging = mkdtempSync(pathBelow(registry, ".packing-"));
   try {
-    const place = (root: string) => join(root, coordinates.name, coordinates.version);
+    const place = (root: string) => pathBelow(root, coordinates.name, coordinates.version);
     const base = `${bareName(coordinates.name)}-${coordinates.version}`;
     const made = place(staging);
     mkdirSync(made, { recursive: true });
-    const archive = join(made, `${base}.mur.zip`);
+    const archive = pathBelow(made, `${base}.mur.zip`);
     await writeArchive(folder, archive);
-    writeFileSync(join(made, `${base}.sha256`), `${await sha256OfFile(archive)}\n`);
+    writeFileSync(pathBelow(made, `${base}.sha256`), `${await sha256OfFile(archive)}\n`);
     const resolution = await new Registry({
       path: staging,
       readManifest,
       lower: (manifest) => atOnce(lowerManifest(manifest)),
     }).resolve(coordinates);
     if (resolution.ok) moveIntoPlace(made, place(registry), [`${base}.mur.zip`, `${base}.sha256`]);
-    return { resolution, path: join(place(registry), `${base}.mur.zip`) };
+    return { resolution, path: pathBelow(place(registry), `${base}.mur.zip`) };
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }
@@ -64,7 +68,7 @@ export async function publishFolder(
 function moveIntoPlace(from: string, to: string, names: readonly string[]): void {
   mkdirSync(dirname(to), { recursive: true });
   if (!existsSync(to)) renameSync(from, to);
-  else for (const name of names) renameSync(join(from, name), join(to, name));
+  else for (const name of names) renameSync(pathBelow(from, name), pathBelow(to, name));
 }
 
 /**
@@ -75,8 +79,8 @@ function moveIntoPlace(from: string, to: string, names: readonly string[]): void
 async function writeArchive(folder: string, path: string): Promise<void> {
   const zip = new ZipFile();
   const files = filesBeneath(folder);
-  // The daemon refuses a capsule within the capsule if the sizes come after the data. To come first, they need each file in memory.
-  const isNested = files.some((file) => /\.zip$/i.test(file));
+  // The daemon refuses a capsule within the capsule if the sizes come after the data. To come first, they need all in memory.
+  const isNested = files.some((file) => readFileSync(file).includes(LOCAL_HEADER, 0, "latin1"));
   for (const file of files) {
     const mode = (statSync(file).mode & 0o111) === 0 ? 0o100644 : 0o100755;
     const name = relative(folder, file).split(sep).join("/");
@@ -93,7 +97,7 @@ function filesBeneath(folder: string): string[] {
     .filter(({ name }) => !name.startsWith("."))
     .sort((one, other) => (one.name < other.name ? -1 : 1))
     .flatMap((entry) => {
-      const path = join(folder, entry.name);
+      const path = pathBelow(folder, entry.name);
       if (entry.isDirectory()) return filesBeneath(path);
       if (entry.isFile()) return [path];
       throw new Error(`${path} is neither a file nor a folder: replace it by a copy of what it points to`);

@@ -5,9 +5,9 @@
  * a file at launch. Source: `cs_blobs.h` of Apple's XNU, and what `codesign` writes. All numbers are big-endian.
  */
 import { createHash } from "node:crypto";
+import { fault, ok, type Result } from "../../src/result.ts";
 import { entitlementsDer, entitlementsPlist } from "./entitlements.ts";
 import { type MachOLayout, readMachOLayout } from "./macho-layout.ts";
-import { fault, ok, type Result } from "../../src/result.ts";
 
 type SigningRequest = {
   /** The name that the signature gives the program. */

@@ -4,8 +4,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { arch, tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../../src/os-error.ts";
-import { type DaemonProcess, startDaemonProcess } from "../../test/kit/daemon-process.ts";
 import { fault, ok, type Result } from "../../src/result.ts";
+import { type DaemonProcess, startDaemonProcess } from "../../test/kit/daemon-process.ts";
 import type { ReleaseTarget } from "./targets.ts";
 
 /** A way to run a binary on this machine: natively or in an emulator. */

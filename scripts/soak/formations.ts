@@ -1,6 +1,5 @@
 /** 32 clients play formations, kill some sessions and inject faults. Then the daemon's counts must equal a model's. */
 
-import type { Outcome } from "./outcome.ts";
 import { playFormation, playUntil, soakContext } from "./client.ts";
 import {
   compare,
@@ -10,6 +9,7 @@ import {
   startDaemon,
   waitForReservations,
 } from "./daemon.ts";
+import type { Outcome } from "./outcome.ts";
 
 const CLIENTS = 32;
 const KILLABLE = 100;

@@ -8,7 +8,6 @@ import { join } from "node:path";
 import { Latencies } from "../../bench/latencies.ts";
 import { seeded, worstCase } from "../../bench/worst-manifests.ts";
 import { readProcess } from "../../src/census/process-identity.ts";
-import type { Outcome } from "./outcome.ts";
 import { ask, expectStatus, playFormation, playUntil, type SoakContext, soakContext } from "./client.ts";
 import {
   compare,
@@ -23,6 +22,7 @@ import {
   waitForReservations,
 } from "./daemon.ts";
 import { WORST_ARTIFACTS } from "./hostile/neighbour.ts";
+import type { Outcome } from "./outcome.ts";
 
 const CLIENTS = 16;
 /** The neighbour's 2,248 connections, those of the clients, what the runtime needs, and a few more. */

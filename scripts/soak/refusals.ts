@@ -7,8 +7,8 @@ import { rawRequest, registerRequest } from "../../bench/requests.ts";
 import type { Server } from "../../bench/server.ts";
 import { CONNECTIONS, register, type Session, spawnMany } from "../../bench/sessions.ts";
 import { refusals as refusedSpawns } from "../../bench/throughput.ts";
-import type { Outcome } from "./outcome.ts";
 import { EXECUTABLE, residentMegabytes } from "./daemon.ts";
+import type { Outcome } from "./outcome.ts";
 
 /** How many of each kind to cause before memory is first measured. */
 const WARM = 20_000;

@@ -30,14 +30,15 @@ interface MemoryLimits {
 const MIB = 1024 * 1024;
 
 /**
- * Callers with a token are never refused, and those with a name in `--spawn-allow` should not be: their queue is longer than any
- * formation needs. It has an end because anybody can ask under such a name. What waits costs a promise and an open connection.
+ * Callers with a token are never refused, and those with a name in `--spawn-allow` should not be: their queue is as
+ * long as the highest default ceiling. It has an end because anybody can ask under such a name. All that wait there are also
+ * kept, so that none is read twice.
  *
- * The memories of all three take at most 190 MB, with the largest manifests made to need as much memory as possible.
+ * The memories of all three take some 200 MB at most, with the largest manifests made to need as much memory as possible.
  */
 export const LANES: Readonly<Record<Asker, LaneLimits & MemoryLimits>> = {
   verified: { atOnce: 4, waiting: Number.POSITIVE_INFINITY, kept: 256, keptBytes: 2 * MIB },
-  listed: { atOnce: 1, waiting: 1024, kept: 64, keptBytes: MIB },
+  listed: { atOnce: 1, waiting: 256, kept: 256 + 64, keptBytes: MIB },
   other: { atOnce: 1, waiting: 16, kept: 16, keptBytes: MIB },
 };
 

@@ -52,10 +52,10 @@ describe("a lane", () => {
   });
 });
 
-test("six artifacts are read at once, 1,024 and 16 callers without a token wait, and 4 MiB are kept, as SECURITY.md says", () => {
+test("six artifacts are read at once, 256 and 16 callers without a token wait, and 4 MiB are kept, as SECURITY.md says", () => {
   const limits = ASKERS.map((asker) => LANES[asker]);
   expect(limits.map(({ atOnce }) => atOnce)).toEqual([4, 1, 1]);
   expect(READINGS_AT_ONCE).toBe(6);
-  expect(limits.map(({ waiting }) => waiting)).toEqual([Number.POSITIVE_INFINITY, 1024, 16]);
+  expect(limits.map(({ waiting }) => waiting)).toEqual([Number.POSITIVE_INFINITY, 256, 16]);
   expect(limits.reduce((sum, { keptBytes }) => sum + keptBytes, 0)).toBe(4 * 1024 * 1024);
 });

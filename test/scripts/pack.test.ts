@@ -150,7 +150,7 @@ test("a folder that holds another capsule becomes an artifact, whatever is in th
     { name: "murmur.yaml", content: "name: inner\n", method: STORED },
     { name: "more", content, method: STORED },
   ]);
-  writeFileSync(join(path, "inner.mur.zip"), inner);
+  writeFileSync(join(path, "inner.bin"), inner);
   const { exitCode, stderr } = pack("nest");
   expect([exitCode, stderr]).toEqual([0, ""]);
   const place = join(host.registry, "local/nest/1.0.0/nest-1.0.0.mur.zip");

@@ -2,7 +2,9 @@
  * The symbolic links of an archive. Some unpackers write through a link that they have just made: with `d` linked to `.`,
  * the entry `d/murmur.yaml` lands at the root. So nothing else may have the path of a link, or lie below it.
  *
- * An ordinary archiver packs each path once, and nothing below a link. So its archives are never refused here.
+ * An ordinary archiver packs each path once, and nothing below a link. So its archives are refused here only if a path differs
+ * from a link's only in what some disks or unpackers ignore, such as case, or if there is a link and a path longer than
+ * the system's.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -48,25 +50,31 @@ function refuseUnlessOwn(links: ReadonlyMap<bigint, number>, path: bigint, index
   }
 }
 
+/** Nothing can be created at a longer path, or under a longer name. So no name takes long to compare. */
+const MAX_PATH_BYTES = 4096;
+const MAX_COMPONENT = 255;
+
 /** The components of the entry's paths, written the same way where an unpacker may write the same file. */
 function pathsOf({ name, unicodePath }: Entry): string[][] {
-  return (unicodePath ? [name, unicodePath] : [name]).map((bytes) =>
-    bytes
-      .toString(isUtf8(bytes) ? "utf8" : "latin1")
-      .normalize("NFKC")
-      .toLowerCase()
-      .split(/[\\/]/)
-      .map(plain)
-      .filter((component) => component !== ""),
-  );
+  return (unicodePath ? [name, unicodePath] : [name]).map((bytes) => {
+    const written = bytes.toString(isUtf8(bytes) ? "utf8" : "latin1").split(/[\\/]/);
+    if (bytes.length > MAX_PATH_BYTES || written.some(({ length }) => length > MAX_COMPONENT)) {
+      throw new ArchiveFault("it holds a symbolic link, and a path that is too long");
+    }
+    const components = written
+      .flatMap((component) => component.normalize("NFKC").toLowerCase().split(/[\\/]/))
+      .map((component) => component.replace(/\p{Cc}/gu, ""));
+    // Some unpackers leave it out, some go up.
+    if (components.includes("..")) throw new ArchiveFault("it holds a symbolic link, and a path with `..`");
+    return components.map(plain).filter((component) => component !== "");
+  });
 }
 
-/** Unpackers drop control characters; disks drop dots and blanks at the end. */
+/** Disks drop dots and blanks at the end of a name. */
 function plain(component: string): string {
-  const printable = component.replace(/\p{Cc}/gu, "");
-  let end = printable.length;
-  while (end > 0 && ". ".includes(printable.charAt(end - 1))) end--;
-  return printable.slice(0, end);
+  let end = component.length;
+  while (end > 0 && ". ".includes(component.charAt(end - 1))) end--;
+  return component.slice(0, end);
 }
 
 /**

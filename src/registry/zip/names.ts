@@ -3,6 +3,7 @@
  * some the Unicode path next to either.
  */
 
+import { isUtf8 } from "node:buffer";
 import { ArchiveFault } from "./hashed-file.ts";
 
 const MANIFEST = "murmur.yaml";
@@ -12,7 +13,11 @@ const MANIFEST_NAME = Buffer.from(MANIFEST);
 export interface Names {
   readonly name: Buffer;
   readonly unicodePath: Buffer | undefined;
+  readonly flags: number;
 }
+
+/** The name is UTF-8. */
+const FLAG_UTF8 = 0x800;
 
 export type Role =
   | "manifest"
@@ -21,7 +26,11 @@ export type Role =
   | "another file";
 
 /** @throws ArchiveFault if the names contradict each other */
-export function roleOf({ name, unicodePath }: Names): Role {
+export function roleOf({ name, unicodePath, flags }: Names): Role {
+  // Some readers take overlong forms, where C1 AD is another `m`.
+  if ((flags & FLAG_UTF8) !== 0 && !isUtf8(name)) {
+    throw new ArchiveFault("the name of one of its entries is not UTF-8, as it says it is");
+  }
   const names = unicodePath ? [name, unicodePath] : [name];
   // An unpacker may use the previous entry's name.
   if (names.some((one) => one.length === 0)) throw new ArchiveFault("one of its entries has no name");

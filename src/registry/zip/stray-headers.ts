@@ -6,7 +6,7 @@
  * may reach any byte of the file. So no such header may name a manifest, wherever it stands.
  *
  * An ordinary archive is refused here only if its entries' sizes follow their data and it holds another archive with a
- * `murmur.yaml`, not compressed.
+ * `murmur.yaml`, as it is or deflated: deflate copies what it cannot shrink.
  */
 
 import { LOCAL_BYTES, LOCAL_SIGNATURE } from "./local-header.ts";

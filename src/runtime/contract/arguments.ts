@@ -1,5 +1,6 @@
 /** The command line of a delegated child: its parent writes it, and the child reads it. */
 
+import { absolutePath } from "../../paths.ts";
 import {
   type ArtifactName,
   type ArtifactVersion,
@@ -7,7 +8,6 @@ import {
   parseArtifactName,
   parseArtifactVersion,
 } from "../../registry/artifact-name.ts";
-import { absolutePath } from "../../paths.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { type JsonObject, parseJsonObject } from "../wire.ts";
 import type { Environment } from "./environment.ts";

@@ -1,9 +1,10 @@
 /** Gets the result of a plan's `capsule` step: an agent's from its task over A2A, a script's from its exit. */
 
+import { setImmediate as turn } from "node:timers/promises";
 import { type Coordinates, coordinateText } from "../../registry/artifact-name.ts";
 import { CHILD_FILE_BYTES } from "../child-files.ts";
 import type { Clock } from "../clock.ts";
-import { describeExit } from "../launch/held-process.ts";
+import { describeExit, lookNow } from "../launch/held-process.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { redact } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
@@ -73,6 +74,7 @@ async function seeAgent(watched: WatchedChild, { giveUp, gone, ...asked }: Agent
     const seen = await followTask(child, { ...asked, signal }, clock);
     if (typeof seen === "object") return seen;
     if (giveUp.aborted) return canceled(child);
+    await noticeExit();
     if (gone.aborted)
       return { kind: "failed", text: `${what} ended before it answered, ${await whyItEnded(child)}` };
     const last = seen === undefined ? "" : `; when it was last asked: ${seen}`;
@@ -80,6 +82,12 @@ async function seeAgent(watched: WatchedChild, { giveUp, gone, ...asked }: Agent
   } finally {
     stop();
   }
+}
+
+/** A child that has exited by now is noticed as such, as late as the next turn of the event loop. */
+async function noticeExit(): Promise<void> {
+  lookNow();
+  await turn();
 }
 
 /** A capsule that exits with its task cannot be asked for its answer. That is a common mistake, so we name it. */
@@ -150,6 +158,7 @@ async function seeScript(watched: WatchedChild, giveUp: AbortSignal, gone: Abort
   const what = coordinateText(child);
   await pauseFor(EXIT_AFTER_COMPLETION_MS, AbortSignal.any([giveUp, gone]), session.clock);
   if (giveUp.aborted) return canceled(child);
+  await noticeExit();
   const completed: Seen = { kind: "completed", script: true };
   const record = recordOf(watched);
   if (record?.status === "ok") return completed;

@@ -6,7 +6,7 @@
  * started in it.
  */
 
-import { resolve } from "node:path";
+import { absolutePath } from "../../paths.ts";
 import { bareName } from "../../registry/artifact-name.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
@@ -163,7 +163,7 @@ function copyWorkdir(
   const { workdir, runtime, records } = session.directories;
   return snapshotWorkdir({
     source: workdir,
-    sourceAlias: resolve(session.run.workdir),
+    sourceAlias: absolutePath(session.run.workdir),
     destination,
     ceilingBytes: manifest.workdirMaxBytes,
     runtimeOwned: [runtime, records],

@@ -4,7 +4,7 @@
  * first, and then the process ends by the signal.
  */
 
-import { type EndSignal, isLeftToProgram, SIGNALS, signalsToHear } from "./signals.ts";
+import { asOwn, type EndSignal, isLeftToProgram, SIGNALS, signalsToHear } from "./signals.ts";
 
 const STATUSES = { SIGTERM: 143, SIGINT: 130, SIGHUP: 129 };
 
@@ -37,7 +37,8 @@ export function holdSignals(): EarlySignals {
     received.abort();
   };
   // Before the program's own ones: one that is called once is not counted any more while it runs.
-  if (listeners.size === 0) for (const signal of signalsToHear()) process.prependListener(signal, tellAll);
+  if (listeners.size === 0)
+    for (const signal of signalsToHear()) process.prependListener(signal, asOwn(tellAll));
   listeners.add(listener);
   const early: EarlySignals = {
     received: received.signal,

@@ -6,7 +6,7 @@ import { HURRIED_GRACE_MS } from "../launch/held-process.ts";
 import { isEnding, takeOverSignals } from "./early-signals.ts";
 import { deregister } from "./registration.ts";
 import type { Session } from "./session.ts";
-import { type EndSignal, isLeftToProgram, signalsToHear } from "./signals.ts";
+import { asOwn, type EndSignal, isLeftToProgram, signalsToHear } from "./signals.ts";
 
 /** How long a script child may take to give its slot back to the daemon before it exits. */
 const RETIRE_MS = 250;
@@ -47,14 +47,14 @@ export interface Process {
 
 const thisProcess: Process = {
   onTerminate(handler, which) {
-    const listener = (signal: EndSignal) => {
+    const listener = asOwn((signal: EndSignal) => {
       if (isLeftToProgram(signal)) return;
       // SIGHUP does not count: when a terminal goes, it comes twice, from the kernel and from the shell.
       if (which === "first" && signal !== "SIGHUP") {
         for (const one of ["SIGTERM", "SIGINT"] as const) process.off(one, listener);
       }
       handler(signal);
-    };
+    });
     // Before the program's own ones: one that is called once is not counted any more while it runs.
     for (const signal of signalsToHear()) process.prependListener(signal, listener);
   },

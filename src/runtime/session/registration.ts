@@ -22,15 +22,25 @@ export interface Registration {
 
 const retired = new WeakMap<Secret, ReturnType<RoostClient["deregister"]>>();
 
-/** Gives the slot at the daemon back, once: whoever asks again gets the first answer, and the first outcome counts. */
-export function deregister(
+/**
+ * Gives the slot at the daemon back, once: whoever asks again gets the daemon's first answer, and the first outcome counts.
+ * Where no answer came, asking again sends another request.
+ *
+ * @param signal when it aborts, we wait for no answer
+ */
+export async function deregister(
   { client, credential }: Registration,
   outcome: Outcome,
   signal?: AbortSignal,
 ): ReturnType<RoostClient["deregister"]> {
   const answer = retired.get(credential) ?? client.deregister(outcome, credential, signal);
   retired.set(credential, answer);
-  return answer;
+  void answer.then(({ kind }) => {
+    if (kind === "unreachable" && retired.get(credential) === answer) retired.delete(credential);
+  });
+  const answered = await unlessAborted(signal, answer);
+  if (answered !== "aborted") return answered;
+  return { kind: "unreachable", reason: "the request was given up" };
 }
 
 /** What registering needs from outside. */

@@ -14,7 +14,15 @@ export function signalsToHear(): readonly EndSignal[] {
   return isIgnored("SIGHUP") ? SIGNALS.filter((signal) => signal !== "SIGHUP") : SIGNALS;
 }
 
+const own = new WeakSet<object>();
+
+/** Marks a listener as the library's, not the program's. */
+export function asOwn<Listener extends object>(listener: Listener): Listener {
+  own.add(listener);
+  return listener;
+}
+
 /** Whether the program listens for it itself, and it may mean no end: at SIGHUP many only read their settings again. */
 export function isLeftToProgram(signal: EndSignal): boolean {
-  return signal === "SIGHUP" && process.listenerCount(signal) > 1;
+  return signal === "SIGHUP" && process.listeners(signal).some((listener) => !own.has(listener));
 }

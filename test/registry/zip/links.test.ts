@@ -43,6 +43,16 @@ test.each([
   expect(() => check(file("first"), link(one), file("between"), link(other))).toThrow(FAULT);
 });
 
+test("beside a link, no path goes up, and none is longer than a system's", () => {
+  for (const name of ["a/../d", "..", "a/\x01..", "a\\..\\d", "a/\u2025/d"]) {
+    expect(() => check(link("m"), file(name))).toThrow("a path with `..`");
+  }
+  for (const name of ["x".repeat(256), "a/".repeat(2049)]) {
+    expect(() => check(link("m"), file(name))).toThrow("a path that is too long");
+  }
+  check(link("m"), file("x".repeat(255)), file("a/".repeat(2048)), file("a..b/...c"));
+});
+
 test("a Unicode path is a path of its entry, too", () => {
   const extra = Buffer.from("\x75\x70\x06\x0012345d", "latin1");
   expect(() => check(link("d"), { ...file("e"), extra })).toThrow(FAULT);

@@ -5,6 +5,7 @@ const role = (name: string, unicodePath?: string) =>
   roleOf({
     name: Buffer.from(name),
     unicodePath: unicodePath === undefined ? undefined : Buffer.from(unicodePath),
+    flags: 0,
   });
 
 describe("an entry", () => {
@@ -38,5 +39,13 @@ describe("an entry", () => {
     expect(() => role("tool.wasm", "")).toThrow(none);
     expect(() => role("tool\0.wasm")).toThrow(nul);
     expect(() => role("tool.wasm", "tool.wasm\0")).toThrow(nul);
+  });
+
+  test("whose name is said to be UTF-8 has no overlong form in it", () => {
+    const name = Buffer.from("\xc1\xadurmur.yaml", "latin1");
+    const said = { unicodePath: undefined, flags: 0x800 };
+    expect(() => roleOf({ ...said, name })).toThrow("is not UTF-8, as it says it is");
+    expect(roleOf({ ...said, name, flags: 0 })).toBe("another file");
+    expect(roleOf({ ...said, name: Buffer.from("é.txt") })).toBe("another file");
   });
 });

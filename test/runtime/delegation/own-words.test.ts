@@ -1,8 +1,8 @@
 /** The launcher's own words stay whole, even if a child chose a token that is a part of them. */
 
 import { expect, test } from "bun:test";
-import { parseDoorUrl, Secret } from "../../../src/runtime/index.ts";
 import { callDoor } from "../../../src/runtime/delegation/a2a.ts";
+import { parseDoorUrl, Secret } from "../../../src/runtime/index.ts";
 import { patientClock } from "../../kit/patient-clock.ts";
 import { rawServers } from "../../kit/raw-server.ts";
 import { playedTask, settled, WATCH_SECS } from "./played.ts";
