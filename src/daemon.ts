@@ -7,7 +7,7 @@ import { type App, createApp } from "./api/app.ts";
 import { isSessionId } from "./api/schemas.ts";
 import { type Census, takeCensus } from "./census/census.ts";
 import type { Flags } from "./cli/flags.ts";
-import { BODY_DEADLINE_SECONDS, hasBody } from "./json-body.ts";
+import { BODY_DEADLINE_SECONDS } from "./json-body.ts";
 import { createDecisionLog, type DecisionLog } from "./log/decision-log.ts";
 import { announce, stderrLines } from "./log/stderr.ts";
 import { describeErrno, describeOsError } from "./os-error.ts";
@@ -31,10 +31,11 @@ export interface Daemon {
   stop(): Promise<void>;
 }
 
-/** A client that sends nothing, or stops reading, is disconnected after this long; after a request with a body, after the next one. */
-const IDLE_SECONDS = 10;
-/** While a body arrives, its own deadline comes first, and is answered. The runtime may end a connection 4 s too early. */
-const BODY_IDLE_SECONDS = BODY_DEADLINE_SECONDS + 6;
+/**
+ * A client that sends nothing, or stops reading, is disconnected after this long, or up to 4 s earlier. A body has a deadline
+ * of its own, which comes first and is answered.
+ */
+const IDLE_SECONDS = BODY_DEADLINE_SECONDS + 6;
 const STOP_GRACE_MS = 1500;
 /** The part of the two seconds left for writing the log. */
 const LAST_LINES_MS = 300;
@@ -143,10 +144,8 @@ type Server = Bun.Server<undefined>;
 
 /** The listening server, or the OS error. */
 function listen(port: number, app: App): Result<Server, string> {
-  const answer = (request: Request, server: Server, isExact: boolean) => {
-    if (hasBody(request)) server.timeout(request, BODY_IDLE_SECONDS);
-    return app.fetch(request, () => server.requestIP(request)?.port, isExact);
-  };
+  const answer = (request: Request, server: Server, isExact: boolean) =>
+    app.fetch(request, () => server.requestIP(request)?.port, isExact);
   // The server's own router sees each path as it was sent. Everything else goes to `fetch`.
   const ofRoute = (request: Bun.BunRequest, server: Server) =>
     answer(request, server, Object.values(request.params).every(isSessionId));

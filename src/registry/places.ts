@@ -2,7 +2,6 @@
 
 import { statSync } from "node:fs";
 import { describeOsError, isSystemError } from "../os-error.ts";
-import { pathBelow } from "../paths.ts";
 import { bareName, type Coordinates } from "./artifact-name.ts";
 
 /** The platforms that artifacts are published for, as in the names of their files. */
@@ -36,7 +35,8 @@ export function locate(
   { name, version }: Coordinates,
   registry: RegistryDirectory,
 ): { readonly ok: true; readonly place: Place } | { readonly ok: false; readonly fault: string } {
-  const base = pathBelow(registry.path, name, version, `${bareName(name)}-${version}`);
+  // No `join`, which would remove a `..` of the registry's path by text.
+  const base = `${registry.path}/${name}/${version}/${bareName(name)}-${version}`;
   const seenAt = registry.now();
   const seen: Sighting[] = [];
   let missing = `${base}.mur.zip`;

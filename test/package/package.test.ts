@@ -102,7 +102,6 @@ const STRICT = { strict: true, target: "ESNext", lib: ["ESNext"], types: ["bun"]
 const NODENEXT = { ...STRICT, module: "NodeNext", moduleResolution: "NodeNext" };
 const BUNDLER = { ...STRICT, module: "Preserve", moduleResolution: "bundler" };
 const CONFIGURATIONS: Readonly<Record<string, object>> = {
-  "strict with nodenext": NODENEXT,
   "strict with bundler": BUNDLER,
   // What `bun init` of the pinned version writes.
   "bun init's own": {
