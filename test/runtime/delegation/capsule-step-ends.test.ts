@@ -138,7 +138,7 @@ describe("a step of a cancelled task", () => {
     cancel.abort();
     expect(await running).toEqual(CANCELED);
     expect(left()).toEqual([]);
-    expect(clock.waiting()).toBe(0);
+    await until("no timer is left", () => clock.waiting() === 0);
     const { close, record, session } = traced();
     // Its slot is free again.
     expect(await host().session.registration.client.status(session)).toMatchObject({

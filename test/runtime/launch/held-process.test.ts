@@ -44,7 +44,7 @@ describe("the output of twelve children at once", () => {
     await until("what came before is read", () => children.every(({ written }) => written.text === "more\n"));
     await clock.advance(5_000);
     await noMoreFilesThan(before);
-    expect(clock.waiting()).toBe(0);
+    await until("no timer is left", () => clock.waiting() === 0);
     for (const pid of processesOf(SLEEP)) process.kill(pid, "SIGKILL");
   });
 });
@@ -75,7 +75,7 @@ describe("a child that ends while nobody reads its parent's output", () => {
     child.read();
     await until("the rest is written", () => child.written.text === "one\ntwo\n");
     await noMoreFilesThan(before);
-    expect(clock.waiting()).toBe(0);
+    await until("no timer is left", () => clock.waiting() === 0);
   });
 
   test("has its last lines remembered", async () => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { endAll, launch } from "../../../src/runtime/index.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { patientClock } from "../../kit/patient-clock.ts";
+import { until } from "../../kit/until.ts";
 import { coordinates, sharedParent } from "../parent.ts";
 
 const PARENT = "spawn: {allow: [local/worker], workdir_snapshot: [local/worker]}, env: {allow: [CHILD_MODE]}";
@@ -121,7 +122,7 @@ describe("a copy of the parent's work folder", () => {
       environment: { MURMUR_MUR_BINARY: "/nowhere/mur" },
     });
     expect(outcome).toMatchObject({ kind: "failed", failure: { cause: "not-started" } });
-    expect(clock.waiting()).toBe(0);
+    await until("no timer is left", () => clock.waiting() === 0);
   });
 
   test("that is aborted on the way starts nothing", async () => {
