@@ -4,7 +4,7 @@ import { crc32, deflateRawSync } from "node:zlib";
 
 /** One entry; a field that is left out tells the truth. */
 export interface ZipEntry {
-  readonly name: string;
+  readonly name: string | Uint8Array;
   readonly content?: string | Uint8Array;
   readonly method?: number;
   readonly flags?: number;

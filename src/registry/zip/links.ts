@@ -23,31 +23,28 @@ export function* checkLinks(directory: Directory): Generator<void, void> {
   let index = 0;
   for (const entry of entriesOf(directory)) {
     if (isLink(entry)) {
-      for (const path of pathsOf(entry)) claim(links, [...parentsOf(path)].at(-1) ?? 0n, index);
+      for (const path of pathsOf(entry)) links.set([...parentsOf(path)].at(-1) ?? 0n, index);
     }
     index++;
     yield;
   }
   index = 0;
   for (const entry of entriesOf(directory)) {
-    for (const path of pathsOf(entry)) {
-      for (const parent of parentsOf(path)) refuseUnlessOwn(links, parent, index);
+    // Of two links at one path only the second is known, and refuses the first.
+    if (pathsOf(entry).some((path) => isAnothers(links, path, index))) {
+      throw new ArchiveFault("one of its entries has the path of a symbolic link, or one below it");
     }
     index++;
     yield;
   }
 }
 
-function claim(links: Map<bigint, number>, path: bigint, index: number): void {
-  refuseUnlessOwn(links, path, index);
-  links.set(path, index);
-}
-
-function refuseUnlessOwn(links: ReadonlyMap<bigint, number>, path: bigint, index: number): void {
-  const owner = links.get(path);
-  if (owner !== undefined && owner !== index) {
-    throw new ArchiveFault("one of its entries has the path of a symbolic link, or one below it");
+/** Whether another entry is a link at this path, or at one above it. */
+function isAnothers(links: ReadonlyMap<bigint, number>, path: readonly string[], index: number): boolean {
+  for (const parent of parentsOf(path)) {
+    if ((links.get(parent) ?? index) !== index) return true;
   }
+  return false;
 }
 
 /** Nothing can be created at a longer path, or under a longer name. So no name takes long to compare. */

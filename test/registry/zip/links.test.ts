@@ -5,13 +5,17 @@ import { atOnce } from "../../../src/slices.ts";
 import { STORED, type ZipEntry, zipBytes } from "../../kit/zip-bytes.ts";
 import { withFile } from "./held-file.ts";
 
-const file = (name: string): ZipEntry => ({
+const file = (name: ZipEntry["name"]): ZipEntry => ({
   name,
   content: "x",
   method: STORED,
   attributes: 0o100644 * 65536,
 });
-const link = (name: string): ZipEntry => ({ ...file(name), content: ".", attributes: 0o120777 * 65536 });
+const link = (name: ZipEntry["name"]): ZipEntry => ({
+  ...file(name),
+  content: ".",
+  attributes: 0o120777 * 65536,
+});
 
 const check = (...entries: readonly ZipEntry[]) =>
   withFile(zipBytes(entries), (archive) => atOnce(checkLinks(atOnce(readDirectory(archive)))));
@@ -67,4 +71,6 @@ test("links stand beside other entries, and below folders", () => {
   check(link("a/b"), link("a/c"), link("b"), file("a/b2/c"), file("c/a/b"));
   check(link("日本"), file("中国"), file("中国/日本"));
   check(file("d"), file("d"), file("d/x"));
+  // Names of another encoding are compared byte by byte.
+  check(link(Buffer.from("\xe9", "latin1")), file(Buffer.from("\xe8", "latin1")));
 });

@@ -126,4 +126,8 @@ describe("the bytes of a file", () => {
     const many = Buffer.concat(Array.from({ length: 100 }, () => hidden("other")));
     expect([...strays.look(many), ...strays.areFound()].length).toBeGreaterThanOrEqual(100);
   });
+
+  test("what only begins like a header at the end of the file is none", () => {
+    expect(read([MANIFEST, PLAIN], { comment: "PK\x03\x04" })).toBe(GOOD);
+  });
 });
