@@ -130,4 +130,8 @@ describe("the bytes of a file", () => {
   test("what only begins like a header at the end of the file is none", () => {
     expect(read([MANIFEST, PLAIN], { comment: "PK\x03\x04" })).toBe(GOOD);
   });
+
+  test("a header that the directory lists is none, wherever it stands", () => {
+    expect(read([streamed("large", Buffer.alloc(400_000)), MANIFEST])).toBe(GOOD);
+  });
 });
