@@ -71,6 +71,12 @@ export async function record({ session, child }: OwnChild, report: Report, post?
   return (await reportCompletion({ identity: child, report, records: descriptor, post, diagnose })).written;
 }
 
+/** Whether the child has exited by now, even if nobody has noticed yet. */
+export async function hasExited(child: LaunchedChild): Promise<boolean> {
+  lookNow();
+  return Promise.race([child.exited.then(() => true), turn(false)]);
+}
+
 /**
  * The exit status, and the last lines that the child wrote to its standard error. Only those lines are redacted: the child
  * chose its token, which may be a word of ours.
@@ -133,8 +139,7 @@ export function reportOf(end: DelegationEnd, durationMs: number): Report | undef
  */
 export async function endUnposted(started: OwnChild, own: "replaced" | "kept", why?: string): Promise<void> {
   const { child } = started;
-  lookNow();
-  const byItself = await Promise.race([child.exited.then(() => true), turn(false)]);
+  const byItself = await hasExited(child);
   const left = recordOf(started);
   await endChild(started);
   if (!child.records.ok || left || (own === "kept" && recordOf(started))) return;

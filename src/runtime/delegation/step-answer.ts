@@ -1,16 +1,15 @@
 /** Gets the result of a plan's `capsule` step: an agent's from its task over A2A, a script's from its exit. */
 
-import { setImmediate as turn } from "node:timers/promises";
 import { type Coordinates, coordinateText } from "../../registry/artifact-name.ts";
 import { CHILD_FILE_BYTES } from "../child-files.ts";
 import type { Clock } from "../clock.ts";
-import { describeExit, lookNow } from "../launch/held-process.ts";
+import { describeExit } from "../launch/held-process.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { redact } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
 import { type DoorUrl, objectIn, stringIn } from "../wire.ts";
 import { callDoor } from "./a2a.ts";
-import { EXIT_AFTER_COMPLETION_MS, recordOf, type WatchedChild, watchLeftMs } from "./child.ts";
+import { EXIT_AFTER_COMPLETION_MS, hasExited, recordOf, type WatchedChild, watchLeftMs } from "./child.ts";
 import { deliverTask, describeReply, pauseFor } from "./hand-over.ts";
 import { quoteChild } from "./untrusted.ts";
 
@@ -74,20 +73,13 @@ async function seeAgent(watched: WatchedChild, { giveUp, gone, ...asked }: Agent
     const seen = await followTask(child, { ...asked, signal }, clock);
     if (typeof seen === "object") return seen;
     if (giveUp.aborted) return canceled(child);
-    await noticeExit();
-    if (gone.aborted)
+    if (await hasExited(child))
       return { kind: "failed", text: `${what} ended before it answered, ${await whyItEnded(child)}` };
     const last = seen === undefined ? "" : `; when it was last asked: ${seen}`;
     return { kind: "timed_out", text: `${what} gave no answer within ${watchSecs}s${last}` };
   } finally {
     stop();
   }
-}
-
-/** A child that has exited by now is noticed as such, as late as the next turn of the event loop. */
-async function noticeExit(): Promise<void> {
-  lookNow();
-  await turn();
 }
 
 /** A capsule that exits with its task cannot be asked for its answer. That is a common mistake, so we name it. */
@@ -158,7 +150,7 @@ async function seeScript(watched: WatchedChild, giveUp: AbortSignal, gone: Abort
   const what = coordinateText(child);
   await pauseFor(EXIT_AFTER_COMPLETION_MS, AbortSignal.any([giveUp, gone]), session.clock);
   if (giveUp.aborted) return canceled(child);
-  await noticeExit();
+  const byItself = await hasExited(child);
   const completed: Seen = { kind: "completed", script: true };
   const record = recordOf(watched);
   if (record?.status === "ok") return completed;
@@ -166,7 +158,7 @@ async function seeScript(watched: WatchedChild, giveUp: AbortSignal, gone: Abort
     const detail = quoteChild(child.name, "its detail", record.detail ?? "");
     return { kind: "failed", text: `the run of ${what} ended ${record.status}${detail}` };
   }
-  if (!gone.aborted) {
+  if (!byItself) {
     const secs = EXIT_AFTER_COMPLETION_MS / 1000;
     const text = `${what} bound no address, and is no script either: ${secs}s after its first line it still ran`;
     return { kind: "failed", text };
