@@ -19,11 +19,9 @@ import { type Envelope, lowerManifest } from "../../src/referee/envelope.ts";
 import { bareName, type Coordinates } from "../../src/registry/artifact-name.ts";
 import { readManifest } from "../../src/registry/manifest.ts";
 import { Registry, type Resolution } from "../../src/registry/registry.ts";
+import { LOCAL_SIGNATURE } from "../../src/registry/zip/local-header.ts";
 import { atOnce } from "../../src/slices.ts";
 import { sha256OfFile } from "../release/checksums.ts";
-
-/** What each entry of a ZIP archive begins with. */
-const LOCAL_HEADER = "PK\x03\x04";
 
 /** How the daemon resolves the artifact, and where it is. */
 interface Published {
@@ -80,7 +78,7 @@ async function writeArchive(folder: string, path: string): Promise<void> {
   const zip = new ZipFile();
   const files = filesBeneath(folder);
   // The daemon refuses a capsule within the capsule if the sizes come after the data. To come first, they need all in memory.
-  const isNested = files.some((file) => readFileSync(file).includes(LOCAL_HEADER, 0, "latin1"));
+  const isNested = files.some((file) => readFileSync(file).includes(LOCAL_SIGNATURE));
   for (const file of files) {
     const mode = (statSync(file).mode & 0o111) === 0 ? 0o100644 : 0o100755;
     const name = relative(folder, file).split(sep).join("/");

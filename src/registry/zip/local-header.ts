@@ -7,7 +7,7 @@ import type { Entry } from "./directory.ts";
 import { readExtraFields, resolveZip64 } from "./extra-fields.ts";
 import { ArchiveFault, type HashedFile } from "./hashed-file.ts";
 
-export const LOCAL_SIGNATURE = 0x04034b50;
+export const LOCAL_SIGNATURE = Buffer.from("PK\x03\x04", "latin1");
 /** The part of fixed length. */
 export const LOCAL_BYTES = 30;
 
@@ -29,7 +29,7 @@ export interface LocalHeader {
 /** Reads the header at the archive's position, up to the data. */
 export function* takeLocalHeader(archive: HashedFile): Generator<void, LocalHeader> {
   const fixed = yield* archive.take(LOCAL_BYTES);
-  if (fixed.readUInt32LE(0) !== LOCAL_SIGNATURE) {
+  if (!fixed.subarray(0, LOCAL_SIGNATURE.length).equals(LOCAL_SIGNATURE)) {
     throw new ArchiveFault("one of its entries is not where the directory says");
   }
   const nameLength = fixed.readUInt16LE(26);

@@ -12,9 +12,6 @@
 import { LOCAL_BYTES, LOCAL_SIGNATURE } from "./local-header.ts";
 import { manifestNamesIn } from "./names.ts";
 
-const SIGNATURE = Buffer.alloc(4);
-SIGNATURE.writeUInt32LE(LOCAL_SIGNATURE);
-
 /** With the longest name and the longest extra fields. */
 const LONGEST_HEADER = LOCAL_BYTES + 2 * 0xffff;
 
@@ -50,10 +47,10 @@ export class StrayHeaders {
   /** Searches for headers that begin before `end`. */
   *#search(end: number): Generator<void, void> {
     const bytes = this.#bytes;
-    const starts = bytes.subarray(0, end + SIGNATURE.length - 1);
+    const starts = bytes.subarray(0, end + LOCAL_SIGNATURE.length - 1);
     let names: ReturnType<typeof manifestNamesIn> | undefined;
     let name = 0;
-    for (let at = starts.indexOf(SIGNATURE); at !== -1; at = starts.indexOf(SIGNATURE, at + 1)) {
+    for (let at = starts.indexOf(LOCAL_SIGNATURE); at !== -1; at = starts.indexOf(LOCAL_SIGNATURE, at + 1)) {
       if (this.#listed.has(this.#start + at) || !isPlausible(bytes, at)) continue;
       names ??= manifestNamesIn(bytes);
       const nameStart = at + LOCAL_BYTES;
