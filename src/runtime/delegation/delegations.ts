@@ -1,5 +1,6 @@
 /** A task's delegations: what it started, what it waits for, and what becomes of them when it ends. */
 
+import { messageOf } from "../../os-error.ts";
 import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
 import { fault } from "../../result.ts";
 import { delegationTimeoutSecs } from "../contract/environment.ts";
@@ -204,7 +205,7 @@ async function delegate(
   const watchSecs = delegationTimeoutSecs(session.environment, session.manifest.delegationDeadlineSecs);
   const delegation = { session, door, child, watchSecs, since };
   const taken = await handOver(delegation, asked.task, deliver, signal).catch((error) =>
-    fault(error instanceof Error ? error.message : String(error)),
+    fault(messageOf(error)),
   );
   if (!taken.ok) {
     await abandon(delegation);

@@ -1,6 +1,7 @@
 /** The child's side: a TypeScript capsule takes one task over A2A, answers it, and reports how it ended. */
 
 import { setImmediate as turn } from "node:timers/promises";
+import { messageOf } from "../../os-error.ts";
 import { unlessAborted } from "../clock.ts";
 import type { AfterTask } from "../manifest.ts";
 import { endWithSpawner } from "../session/follow.ts";
@@ -150,7 +151,7 @@ async function runTask(
     const left = await leaveResult(session.directories.records.descriptor, end.answer);
     return left.ok ? end : { ...end, answer: undefined, status: "error", detail: left.fault };
   } catch (error) {
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = messageOf(error);
     return { status: "error", detail, ...(signal.aborted && { canceled: true }) };
   }
 }

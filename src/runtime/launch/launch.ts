@@ -6,6 +6,7 @@
  * started in it.
  */
 
+import { messageOf } from "../../os-error.ts";
 import { absolutePath } from "../../paths.ts";
 import { bareName } from "../../registry/artifact-name.ts";
 import { fault, ok, type Result } from "../../result.ts";
@@ -49,7 +50,7 @@ export async function launch(session: RegisteredSession, given: LaunchRequest): 
   try {
     return await askAndStart(session, asked);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     return failed("broken", asked, `something in this process threw: ${why}`);
   }
 }
@@ -68,8 +69,7 @@ function withoutThrowing(asked: LaunchRequest, diagnose: (line: string) => void)
 }
 
 function guarded<T>(name: string, call: (value: T) => void, diagnose: (line: string) => void) {
-  const complain = (error: unknown) =>
-    diagnose(`warning: ${name} of a launch failed: ${error instanceof Error ? error.message : error}`);
+  const complain = (error: unknown) => diagnose(`warning: ${name} of a launch failed: ${messageOf(error)}`);
   return (value: T) => {
     try {
       // The types allow a function that returns a promise where one that returns nothing is expected.
