@@ -50,8 +50,11 @@ function notJson(why: string): BodyFault {
 /** Reads a whole body, or says why it is refused. It leaves unread bytes to `drain`. */
 function readBytes(request: Request): Promise<Uint8Array | BodyFault> {
   const { headers } = request;
-  if (Number(headers.get("content-length") ?? 0) > MAX_BODY_BYTES) return Promise.resolve(TOO_LARGE);
-  const reading = headers.has("transfer-encoding") ? readChunks(request) : request.bytes();
+  // Not a number if the header was sent twice: the parser takes the same length twice, and gives both.
+  const length = Number(headers.get("content-length") ?? 0);
+  if (length > MAX_BODY_BYTES) return Promise.resolve(TOO_LARGE);
+  const isSizeKnown = !Number.isNaN(length) && !headers.has("transfer-encoding");
+  const reading = isSizeKnown ? request.bytes() : readCounted(request);
   return new Promise((resolve) => {
     // The runtime's idle timeout restarts with each byte; this deadline does not.
     const deadline = setTimeout(() => resolve(TOO_SLOW), BODY_DEADLINE_SECONDS * 1000);
@@ -64,8 +67,8 @@ function readBytes(request: Request): Promise<Uint8Array | BodyFault> {
   });
 }
 
-/** Reads a chunked body, whose size is not known in advance. It stops at the limit and leaves the rest to `drain`. */
-async function readChunks(request: Request): Promise<Uint8Array | BodyFault> {
+/** Reads a body whose size is not known in advance. It stops at the limit and leaves the rest to `drain`. */
+async function readCounted(request: Request): Promise<Uint8Array | BodyFault> {
   const reader = request.body?.getReader();
   const chunks: Uint8Array[] = [];
   for (let length = 0; ; ) {

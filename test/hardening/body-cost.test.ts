@@ -52,6 +52,24 @@ test("a body that is declared too large is refused before any of it arrives", as
   }
 });
 
+test("a length that is sent twice limits the body as once does", async () => {
+  for (const path of BODIED) {
+    for (const [length, status] of [
+      [LIMIT, 403],
+      [LIMIT + 1, 413],
+      [2_000_000, 413],
+    ] as const) {
+      const lengths = Array.from({ length: 2 }, () => ["Content-Length", String(length)] as const);
+      const request = requestBytes({ method: "POST", path, headers: lengths }) + bodyOf(length);
+      expect([path, length, (await exchangeRaw(daemon().port, request))?.status]).toEqual([
+        path,
+        length,
+        status,
+      ]);
+    }
+  }
+});
+
 test("an endless chunked body is refused at the limit", async () => {
   for (const path of BODIED) {
     const connection = await connectRaw(daemon().port);
