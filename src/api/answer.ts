@@ -3,6 +3,7 @@
 import { drain, hasBody } from "../json-body.ts";
 import type { DecisionLog } from "../log/decision-log.ts";
 import { hashed, type LogFields } from "../log/fields.ts";
+import { sentPath } from "../request-path.ts";
 import { type Refusal, refusalMessage, refusalStage, refusalStatus } from "./refusals.ts";
 
 /**
@@ -28,12 +29,12 @@ export function lastAnswer(answer: Response): Response {
 }
 
 function logRequest(request: Request, refusal: Refusal, log: DecisionLog): void {
-  const { method, url, headers } = request;
+  const { method, headers } = request;
   log.refusedUnverified({
     event: "request",
     refused: refusal.kind,
     method,
-    ...loggedPath(url),
+    ...loggedPath(request),
     host: refusal.kind === "foreign-caller" ? (headers.get("host") ?? "") : undefined,
     origin: headers.get("origin") ?? undefined,
     detail: detailOf(refusal),
@@ -51,9 +52,8 @@ const STATUS = /^\/status\/(.+)$/s;
 const FIRST_COMPONENT = /^\/[A-Za-z0-9_-]{0,32}(?=\/|$)/;
 
 /** The path, if it is a route's. Of any other path, its first component and its length in characters. */
-export function loggedPath(url: string): LogFields {
-  // The path without the query.
-  const path = url.slice(url.indexOf("/", 8)).split("?", 1)[0] ?? "";
+export function loggedPath(request: Pick<Request, "url">): LogFields {
+  const path = sentPath(request);
   if (ROUTES.test(path)) return { path };
   const [, id] = STATUS.exec(path) ?? [];
   if (id !== undefined) return { path: "/status", session: hashed(id) };

@@ -6,7 +6,7 @@ import { nameOf } from "../kit/in-process.ts";
 
 const TOKEN = `msc1.${"e".repeat(90)}.${"m".repeat(43)}`;
 const HASH = /^sha256:[0-9a-f]{16}$/;
-const at = (path: string) => loggedPath(`http://127.0.0.1:7700${path}`);
+const at = (path: string) => loggedPath({ url: `http://127.0.0.1:7700${path}` });
 
 test("the part of a path that matches a route is logged", () => {
   for (const path of ["/health", "/spawn", "/register", "/deregister"]) {
@@ -14,6 +14,13 @@ test("the part of a path that matches a route is logged", () => {
     expect(at(`${path}?${TOKEN}`)).toEqual({ path });
   }
   expect(at(`/status/${TOKEN}`)).toEqual({ path: "/status", session: expect.stringMatching(HASH) });
+});
+
+test("the path is found where the runtime gives it alone, as for a request without a Host", () => {
+  for (const url of ["/health", "/register?/a"])
+    expect(loggedPath({ url })).toEqual({ path: url.split("?")[0] });
+  expect(loggedPath({ url: "/register/abc" })).toEqual({ path: "/register", path_length: 13 });
+  expect(loggedPath({ url: "http://a/health" })).toEqual({ path: "/health" });
 });
 
 test("any other path is logged as its first component and its length", () => {

@@ -5,6 +5,7 @@
 
 import { whyForeign } from "../../guard.ts";
 import { readJsonBody } from "../../json-body.ts";
+import { sentPath } from "../../request-path.ts";
 import { METHOD_NOT_FOUND, type RpcAnswer, readRequest, rpcResponse } from "./a2a.ts";
 
 /** The headers that make a request a completion (API page, "How it travels"). */
@@ -117,7 +118,7 @@ export async function answerCompletion(
   door: CompletionDoor,
   request: Request,
 ): Promise<Response | undefined> {
-  if (request.method !== "POST" || pathOf(request) !== "/") return undefined;
+  if (request.method !== "POST" || sentPath(request) !== "/") return undefined;
   if (request.headers.get(ORIGIN_HEADER) !== COMPLETION_ORIGIN) return undefined;
   const refused = refuseForeign(request);
   if (refused) return refused;
@@ -160,10 +161,4 @@ export function refuseForeign({ headers }: Request): Response | undefined {
   const error = `refused before it was read: this door answers only ${why}`;
   const status = headers.has("host") ? 403 : 400;
   return Response.json({ error }, { status, headers: { connection: "close" } });
-}
-
-/** The path as it was sent, without the query. We cannot use `URL` here: it fails for a request without a Host. */
-function pathOf({ url }: Request): string {
-  const path = url.startsWith("/") ? url : url.slice(url.indexOf("/", url.indexOf("://") + 3));
-  return path.split(/[?#]/, 1)[0] ?? "";
 }
