@@ -101,8 +101,10 @@ export class Lane {
 }
 
 /** What is known about a coordinate. Valid as long as its files do not change. */
-export type Entry<Resolution> = { readonly seen: readonly Sighting[] } & (
-  | { readonly state: "being read"; readonly result: Promise<Resolution> }
+export type Entry<Resolution> = {
+  readonly seen: readonly Sighting[];
+} /** `seenAt`: unix milliseconds, read before the files were looked at. */ & (
+  | { readonly state: "being read"; readonly seenAt: number; readonly result: Promise<Resolution> }
   /** `bytes`: the size of the manifest that the resolution was made from; 0 if nothing of it is kept. */
   | { readonly state: "known"; readonly resolution: Resolution; readonly bytes: number }
 );

@@ -83,7 +83,10 @@ export interface Stamp {
   readonly ino: bigint;
   readonly size: bigint;
   readonly mtimeNs: bigint;
-  /** When it last changed in any way, in unix nanoseconds. Every write moves it, and nobody can set it. */
+  /**
+   * When it last changed in any way, in unix nanoseconds. Nobody can set it, and every write moves it, but for one through
+   * a memory mapping that was written through before.
+   */
   readonly ctimeNs: bigint;
 }
 
@@ -91,7 +94,10 @@ export interface Stamp {
 const SETTLED_AFTER_MS = 20;
 /** The same on file systems that count in steps of one or two seconds. */
 const SETTLED_AFTER_COARSE_MS = 2000 + SETTLED_AFTER_MS;
-/** A change further in the future than this means that the clock was set back: the next change gets another time. */
+/**
+ * A change further in the future than this means that the clock was set back: the next change gets another time, unless
+ * times are coarse.
+ */
 const CLOCK_SET_BACK_MS = 1000;
 
 /**
@@ -138,7 +144,8 @@ export function isSettled(seen: readonly Sighting[], seenAt: number): boolean {
   return seen.every(({ stamp }) => {
     if (!stamp) return true;
     const age = seenAt - Number(stamp.ctimeNs) / 1e6;
-    return age > (isCoarse(stamp) ? SETTLED_AFTER_COARSE_MS : SETTLED_AFTER_MS) || age < -CLOCK_SET_BACK_MS;
+    if (isCoarse(stamp)) return age > SETTLED_AFTER_COARSE_MS;
+    return age > SETTLED_AFTER_MS || age < -CLOCK_SET_BACK_MS;
   });
 }
 

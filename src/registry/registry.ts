@@ -90,7 +90,11 @@ export class Registry<Held, Read = Manifest> {
   #look(coordinates: Coordinates, key: string, asker: Asker): Resolution<Held> | Promise<Resolution<Held>> {
     const entry = this.#recall(key, asker);
     if (!entry) return this.#read(coordinates, key, asker);
-    return entry.state === "known" ? entry.resolution : entry.result;
+    if (entry.state === "known") return entry.resolution;
+    if (isSettled(entry.seen, entry.seenAt)) return entry.result;
+    // Its files could have changed since and kept their times. So this request waits for it, and then looks anew.
+    const again = () => this.resolve(coordinates, asker);
+    return entry.result.then(again, again);
   }
 
   /** What is known or being read, if its files have not changed. */
@@ -125,7 +129,8 @@ export class Registry<Held, Read = Manifest> {
         throw error;
       },
     );
-    const entry: Entry<Resolution<Held>> = { state: "being read", seen: found.place.seen, result };
+    const { seen, seenAt } = found.place;
+    const entry: Entry<Resolution<Held>> = { state: "being read", seen, seenAt, result };
     memory.keep(key, entry);
     return result;
   }

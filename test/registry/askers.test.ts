@@ -1,7 +1,7 @@
 /** Who asks decides who waits, and whose memory is used. */
 
 import { afterEach, beforeEach, expect, test } from "bun:test";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ArtifactVersion } from "../../src/registry/artifact-name.ts";
@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(path, { recursive: true }));
 
-const create = (options: { capacity?: number } = {}) =>
+const create = (options: { capacity?: number; now?: () => number } = {}) =>
   new Registry({
     path,
     readManifest: async (source): Promise<ManifestReading> => {
@@ -164,6 +164,33 @@ test.each(["listed", "other"] as const)(
     expect(await Promise.all(asked)).toMatchObject([{ ok: true }, { ok: true }]);
   },
 );
+
+test("a reading of files that may change and keep their times is not for those who ask later", async () => {
+  await publishCapsule(path, "local/mine");
+  // As of now they have just changed.
+  const { ctimeMs } = statSync(join(path, "local/mine/0.1.0/mine-0.1.0.sha256"));
+  const registry = create({ now: () => ctimeMs });
+  const opened = Promise.withResolvers<void>();
+  gate = opened.promise;
+  const asked = [registry.resolve(named("mine"))];
+  await until("it is being read", () => read.length > 0);
+  asked.push(registry.resolve(named("mine")));
+  opened.resolve();
+  expect(await Promise.all(asked)).toMatchObject([{ ok: true }, { ok: true }]);
+  expect(readsOf("mine")).toBe(2);
+
+  // Those who came meanwhile share what is read after them: a crowd costs no more than two readings more.
+  const next = Promise.withResolvers<void>();
+  gate = next.promise;
+  const first = registry.resolve(named("mine"));
+  await until("it is being read", () => readsOf("mine") === 3);
+  const crowd = Array.from({ length: 20 }, () => registry.resolve(named("mine")));
+  next.resolve();
+  expect(await Promise.all([first, ...crowd])).toMatchObject(
+    Array.from({ length: 21 }, () => ({ ok: true })),
+  );
+  expect(readsOf("mine")).toBeLessThanOrEqual(5);
+});
 
 test("a reading that failed with an exception is forgotten", async () => {
   const registry = create();
