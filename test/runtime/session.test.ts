@@ -3,14 +3,18 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import {
   type ArtifactName,
+  announceReady,
   canDelegate,
   closeSession,
   describeRefusal,
   openSession,
+  runCapsuleStep,
   type SessionOptions,
 } from "../../src/runtime/index.ts";
 import { leasePort } from "../kit/leased-port.ts";
 import { rawServers, reply } from "../kit/raw-server.ts";
+import { until } from "../kit/until.ts";
+import { writeChild } from "./delegation/shell-child.ts";
 import { coordinates, runOf } from "./parent.ts";
 import { createWorld, type World } from "./world.ts";
 
@@ -23,7 +27,8 @@ const serve = rawServers();
 
 beforeAll(async () => {
   world = await createWorld();
-  await world.publish("local/parent", "spawn: {allow: [local/worker]}");
+  await world.publish("local/parent", "spawn: {allow: [local/worker, local/middle]}");
+  await world.publish("local/middle", "spawn: {allow: [local/worker]}");
   await world.publish("local/worker", "");
   await world.publish("local/broken", "spawn: {allow: no}");
   await world.publish("local/twins", "spawn: {allow: [local/worker, local/other, murmur/worker]}");
@@ -235,6 +240,62 @@ describe("the launch is refused for", () => {
       expect(await refusal({ environment: { HOME } })).toContain("HOME");
     }
   });
+});
+
+test.each(["local/parent", "local/worker"])(
+  "%s is not opened once its start was given up",
+  async (capsule) => {
+    const opened = await openSession({
+      run: runOf(capsule, world.workdir),
+      environment: { HOME: world.home, MURMUR_ROOST_URL: world.roostUrl },
+      signal: AbortSignal.abort(),
+    });
+    if (opened.ok) throw new Error("it opened");
+    expect(describeRefusal(opened.fault)).toEndWith("the start was given up");
+  },
+);
+
+test("the first line of a delegated session is its readiness line, whatever its own child prints before", async () => {
+  const parent = await open({});
+  if (!parent.ok || !parent.value.registration) throw new Error("no parent");
+  const { client, credential } = parent.value.registration;
+  const granted = await client.spawn(coordinates("local/middle"), credential);
+  if (granted.kind !== "granted") throw new Error(JSON.stringify(granted));
+  const says = (session: string) => `printf '{"session_id":"%s","url":""}\\n' ${session}`;
+  const child = writeChild(world.home, "talker", "read -r approval", says("ses_$$"), says("ses_FORGED"));
+  const written = { stdout: "", stderr: "" };
+  const opened = await openSession({
+    run: { ...runOf("local/middle", world.workdir), grantOnStdin: true },
+    environment: { HOME: world.home, MURMUR_ROOST_URL: world.roostUrl, MURMUR_MUR_BINARY: child },
+    output: {
+      stdout: async (bytes) => {
+        written.stdout += Buffer.from(bytes);
+      },
+      stderr: async (bytes) => {
+        written.stderr += Buffer.from(bytes);
+      },
+    },
+    input: new Blob([`${granted.value.approval.reveal()}\n`]).stream(),
+  });
+  if (!opened.ok) throw new Error(describeRefusal(opened.fault));
+  const middle = opened.value;
+  if (!canDelegate(middle)) throw new Error("no spawn.allow");
+  const run = () =>
+    runCapsuleStep(middle, {
+      ...coordinates("local/worker"),
+      task: "",
+      contextId: "ctx_1",
+      signal: new AbortController().signal,
+    });
+  await run();
+  await until("the child's line came", () => written.stderr.includes("ses_FORGED"));
+  expect(written.stdout).toBe("");
+  await announceReady(middle);
+  expect(JSON.parse(written.stdout)).toMatchObject({ session_id: middle.id });
+  await run();
+  await until("the next child's line came", () => written.stdout.includes("ses_FORGED"));
+  await closeSession(middle, "complete");
+  await closeSession(parent.value, "complete");
 });
 
 test("a failed deregistration is one line of warning, and changes nothing", async () => {

@@ -205,7 +205,7 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
     environment,
     lifeline: lifeline.readEnd,
     approval: approval.approval,
-    output: session.output,
+    output: session.childOutput,
     clock: session.clock,
     diagnose: session.diagnose,
   });

@@ -26,21 +26,21 @@ const retired = new WeakMap<Secret, ReturnType<RoostClient["deregister"]>>();
  * Gives the slot at the daemon back, once: whoever asks again gets the daemon's first answer, and the first outcome counts.
  * Where no answer came, asking again sends another request.
  *
- * @param signal when it aborts, we wait for no answer
+ * @param signal when it aborts, we wait for no answer; the request is sent all the same
  */
 export async function deregister(
   { client, credential }: Registration,
   outcome: Outcome,
   signal?: AbortSignal,
 ): ReturnType<RoostClient["deregister"]> {
-  const answer = retired.get(credential) ?? client.deregister(outcome, credential, signal);
+  const answer = retired.get(credential) ?? client.deregister(outcome, credential);
   retired.set(credential, answer);
   void answer.then(({ kind }) => {
     if (kind === "unreachable" && retired.get(credential) === answer) retired.delete(credential);
   });
   const answered = await unlessAborted(signal, answer);
   if (answered !== "aborted") return answered;
-  return { kind: "unreachable", reason: "the request was given up" };
+  return { kind: "unreachable", reason: "its answer was not waited for" };
 }
 
 /** What registering needs from outside. */
@@ -67,7 +67,10 @@ export async function registerWhereNeeded(
     if (!grant.ok) return grant;
     approval = grant.value;
   }
-  if (!approval && manifest.spawnAllow.length === 0) return ok(undefined);
+  if (!approval && manifest.spawnAllow.length === 0) {
+    if (!signal?.aborted) return ok(undefined);
+    return refuse("E-RUN-019", `${run.name}@${run.version} was not started: the start was given up`);
+  }
   const url = parseRoostUrl(environment.MURMUR_ROOST_URL);
   if (!url.ok) return notRegistered(run, url.fault);
   if (signal?.aborted) return notRegistered(run, "the start was given up");

@@ -17,7 +17,14 @@ import { type DelegateTask, delegateTaskOf } from "../delegation/delegate-task.t
 import { reportOwnEnd } from "../delegation/own-end.ts";
 import { createSessionDirectories, openHome, type SessionDirectories } from "../directories.ts";
 import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../manifest.ts";
-import { createDiagnostics, type Diagnose, type Output, processOutput } from "../output.ts";
+import {
+  type ChildOutput,
+  createChildOutput,
+  createDiagnostics,
+  type Diagnose,
+  type Output,
+  processOutput,
+} from "../output.ts";
 import type { Secret } from "../secret.ts";
 import { type DoorUrl, newId } from "../wire.ts";
 import { holdSignals, takeOverSignals } from "./early-signals.ts";
@@ -57,6 +64,8 @@ export interface Session extends AsyncDisposable, Start {
   readonly hurry: AbortController;
   readonly environment: Environment;
   readonly output: Output;
+  /** Where its children's output goes: nothing of it comes before a delegated session's readiness line. */
+  readonly childOutput: ChildOutput;
   readonly clock: Clock;
   /** When it was opened, on its clock (`elapsed`). */
   readonly openedAt: number;
@@ -158,6 +167,7 @@ async function open(options: SessionOptions, received: AbortSignal): Promise<Res
     hurry: new AbortController(),
     environment,
     output,
+    childOutput: createChildOutput(output, run.grantOnStdin),
     clock,
     openedAt: clock.elapsed(),
     diagnose: createDiagnostics(output, directories.value.records, started.value.lifeline),
@@ -183,7 +193,9 @@ export async function announceReady(session: Session, door?: DoorUrl, operatorTo
     ...(operatorToken && run.readinessTokens && { operatorToken }),
     ...(session.formationId && { formationId: session.formationId }),
   });
-  await session.output.stdout(Buffer.from(`${line}\n`));
+  const written = session.output.stdout(Buffer.from(`${line}\n`));
+  session.childOutput.release();
+  await written;
 }
 
 const closings = new WeakMap<SessionDirectories, Promise<void>>();
@@ -195,7 +207,7 @@ const serving = new WeakSet<SessionDirectories>();
  * Its records stay. If one of them does not answer, the operator gets one line of warning, and the rest goes on. A
  * second call only waits for the first, whose outcome counts.
  *
- * @param signal when it aborts, we wait for no answer
+ * @param signal when it aborts, we wait for no answer; the slot is given back all the same
  */
 export function closeSession(session: Session, outcome: Outcome, signal?: AbortSignal): Promise<void> {
   const { directories, hurry } = session;
