@@ -2,6 +2,7 @@
  * One child process. Its three pipes are served for its whole life, its exit is awaited, and the launcher can end it.
  */
 
+import { messageOf } from "../../os-error.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { write } from "../../sys/content.ts";
 import { close, type Descriptor, openPipe, writable } from "../../sys/descriptors.ts";
@@ -52,6 +53,9 @@ export function startProcess(plan: StartPlan): Result<ChildProcess, string> {
   const [input, output, errors] = pipes.value;
   const theirs = [input.readEnd, output.writeEnd, errors.writeEnd];
   const ours = [output.readEnd, errors.readEnd];
+  const closeTheirs = () => {
+    for (const descriptor of theirs.splice(0)) close(descriptor);
+  };
   let started: Posix<number> | undefined;
   try {
     keepExitStatuses();
@@ -63,9 +67,12 @@ export function startProcess(plan: StartPlan): Result<ChildProcess, string> {
       descriptors: [...theirs, plan.lifeline],
     });
     if (!started.ok) return fault(describeError(started.fault));
+    // Now, so that the readers of its output find free descriptors.
+    closeTheirs();
     return ok(serveProcess(started.value, plan, ours));
   } finally {
-    for (const descriptor of [...theirs, ...ours]) close(descriptor);
+    closeTheirs();
+    for (const descriptor of ours) close(descriptor);
     if (started?.ok) feedLine(input.writeEnd, `${plan.approval.reveal()}\n`);
     else close(input.writeEnd);
   }
@@ -116,7 +123,7 @@ function serveProcess(pid: number, plan: StartPlan, [output = -1, errors = -1]: 
   const stderr = createStderrEcho([plan.approval], unbroken(plan.output.stderr));
   const gone = new AbortController();
   void held.gone.then(() => gone.abort());
-  const reads = { gone: gone.signal, clock: plan.clock };
+  const reads = { gone: gone.signal, clock: plan.clock, diagnose: plan.diagnose };
   void serve(output, stdout, reads);
   // A reader that is slow slows the child down, but does not keep its last lines from being read and remembered.
   const remember = (echoed: Promise<void>) => unlessAborted(gone.signal, echoed);
@@ -147,6 +154,7 @@ interface Reads {
   /** Aborts once the process is gone. */
   readonly gone: AbortSignal;
   readonly clock: Clock;
+  readonly diagnose: StartPlan["diagnose"];
 }
 
 /** Reads a pipe to its end, as fast as `into` takes the bytes. */
@@ -158,8 +166,9 @@ async function serve(
   try {
     const read = createReads(pipe, reads);
     for (let chunk = await read(); !chunk.done; chunk = await read()) await into.write(chunk.value);
-  } catch {
-    // A pipe that fails counts as ended.
+  } catch (error) {
+    // It counts as ended.
+    reads.diagnose(`warning: a child's output could not be read: ${messageOf(error)}`);
   }
   // A process usually closes its streams by exiting.
   lookSoon();

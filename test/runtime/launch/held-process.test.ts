@@ -49,6 +49,21 @@ describe("the output of twelve children at once", () => {
   });
 });
 
+test.skipIf(process.platform !== "linux")(
+  "near the limit of descriptors a child is not started, or runs and is read to its end",
+  () => {
+    const program = join(import.meta.dir, "few-descriptors-program.ts");
+    const line = `ulimit -n 200; exec '${process.execPath}' '${program}'`;
+    const { stdout, stderr } = Bun.spawnSync(["bash", "-c", line], { stdio: ["ignore", "pipe", "pipe"] });
+    const outcomes: string[] = JSON.parse(stdout.toString() || JSON.stringify([stderr.toString()]));
+    const well = "exit status: 0, more, words";
+    expect([outcomes[0], outcomes.at(-1)]).toEqual([well, well]);
+    const notStarted = /^not started: (no descriptor is left|no pipe for .*Too many open files.*)$/;
+    expect(outcomes.filter((outcome) => outcome !== well && !notStarted.test(outcome))).toEqual([]);
+    expect(outcomes.some((outcome) => notStarted.test(outcome))).toBe(true);
+  },
+);
+
 describe("a child that ends while nobody reads its parent's output", () => {
   /** Writes to both of its streams, and again once it is told to end. */
   const TWICE = shell(

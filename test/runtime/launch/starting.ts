@@ -27,7 +27,11 @@ export function start(
 ): Started {
   const lifeline = openLifeline();
   const root = openDirectoryPath("/");
-  if (!lifeline.ok || !root.ok) throw new Error("no descriptor is left");
+  if (!lifeline.ok || !root.ok) {
+    if (root.ok) close(root.value);
+    if (lifeline.ok) lifeline.value.close();
+    throw new Error("no descriptor is left");
+  }
   const written = { bytes: 0, text: "" };
   const diagnosed: string[] = [];
   const started = startProcess({
@@ -48,7 +52,10 @@ export function start(
     diagnose: (line) => diagnosed.push(line),
   });
   close(root.value);
-  if (!started.ok) throw new Error(started.fault);
+  if (!started.ok) {
+    lifeline.value.close();
+    throw new Error(started.fault);
+  }
   lifeline.value.handedOver(started.value.gone);
   started.value.share([]);
   return { ...started.value, written, diagnosed };
