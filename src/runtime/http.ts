@@ -35,6 +35,8 @@ export type HttpExchange =
 const STEP_MS = 30_000;
 /** The longest answer that is read by default, in bytes. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
+/** `100 Continue` and the like: how many are taken before the answer. */
+const MAX_INTERIM_ANSWERS = 16;
 
 /** Sends the request once. Never throws. The reason of a failure holds no secret. */
 export function exchange(asked: HttpRequest, clock: Clock): Promise<HttpExchange> {
@@ -66,6 +68,11 @@ export function exchange(asked: HttpRequest, clock: Clock): Promise<HttpExchange
     sent.on("finish", () => step("the answer"));
     sent.on("error", (error) => fail(error.message));
     sent.on("close", () => fail("the connection closed before an answer"));
+    let interims = 0;
+    sent.on("information", () => {
+      if (++interims > MAX_INTERIM_ANSWERS)
+        fail(`more than ${MAX_INTERIM_ANSWERS} interim answers came first`);
+    });
     sent.on("response", (response) => {
       const limit = asked.maxAnswerBytes ?? MAX_ANSWER_BYTES;
       const chunks: Buffer[] = [];

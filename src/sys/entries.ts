@@ -2,8 +2,8 @@
  * The entries of an open directory, by their names: opened, made, moved and removed, which Bun cannot do.
  *
  * A name is the bytes of one directory entry, never decoded. Every call that takes a name refuses one that is empty or
- * holds a NUL or a slash, with `EINVAL`. So no call leaves the directory it was given. No call follows a link. Every
- * opened descriptor is close-on-exec. The calls block their thread, but none waits for another process.
+ * holds a NUL or a slash, with `EINVAL`. So only the name `..` leaves the directory it was given. No call follows a link.
+ * Every opened descriptor is close-on-exec. The calls block their thread, but none waits for another process.
  */
 
 import type { Pointer } from "bun:ffi";

@@ -85,3 +85,17 @@ test("links, FIFOs, sockets, directories and missing files are told apart and no
   expect(await refusalOf([])).toStartWith("refused: ");
   socket.stop(true);
 });
+
+test("a name that leads out of the directory is refused, and so is one that stays in it", async () => {
+  mkdirSync(folder.at("inner"));
+  writeFileSync(folder.at("secret"), "not the child's");
+  const inner = hold(folder.at("inner"));
+  try {
+    for (const names of [["..", "secret"], [".", "..", "secret"], [".."], ["."]]) {
+      const read = await readChildFile(inner, names, { onChunk: () => {} });
+      expect([names, read]).toMatchObject([names, { ok: false, fault: { kind: "refused" } }]);
+    }
+  } finally {
+    inner.close();
+  }
+});

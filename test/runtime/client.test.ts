@@ -31,6 +31,20 @@ async function daemon(answer: (socket: Socket) => void, clock: Clock = systemClo
   return { server, client: createRoostClient(url.value, clock) };
 }
 
+test("interim answers are passed over, but not without end", async () => {
+  const interim = "HTTP/1.1 100 Continue\r\n\r\n";
+  const answering = (interims: number) => (socket: Socket) => {
+    socket.write(interim.repeat(interims));
+    reply(200, JSON.stringify(granted))(socket);
+  };
+  expect((await (await daemon(answering(16))).client.spawn(asked, credential)).kind).toBe("granted");
+  const { client } = await daemon(answering(17));
+  expect(await client.spawn(asked, credential)).toEqual({
+    kind: "unreachable",
+    reason: "more than 16 interim answers came first",
+  });
+});
+
 describe("an answer of the daemon", () => {
   test("that is a grant is returned typed, with its approval as a secret", async () => {
     const { client, server } = await daemon(reply(200, JSON.stringify(granted)));

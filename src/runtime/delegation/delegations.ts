@@ -1,7 +1,7 @@
 /** A task's delegations: what it started, what it waits for, and what becomes of them when it ends. */
 
 import { messageOf } from "../../os-error.ts";
-import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
+import { bareName, type Coordinates, coordinateText } from "../../registry/artifact-name.ts";
 import { fault } from "../../result.ts";
 import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { launch as launchChild } from "../launch/launch.ts";
@@ -182,15 +182,22 @@ async function delegate(
     return failed(asked, why, { delegationId, sessionId });
   };
   if (inFlight.over.aborted) return fail("the delegating task has ended");
-  const outcome = await launch(session, {
-    name,
-    version,
-    contextId,
-    completionDoor: doorUrl,
-    signal,
-    onStarted,
-    onReported: (child) => traceStart(session, child),
-  });
+  let outcome: LaunchOutcome;
+  try {
+    outcome = await launch(session, {
+      name,
+      version,
+      contextId,
+      completionDoor: doorUrl,
+      signal,
+      onStarted,
+      onReported: (child) => traceStart(session, child),
+    });
+  } catch (error) {
+    const why = `could not launch ${coordinateText(asked)}: ${messageOf(error)}`;
+    session.diagnose(`warning: launch failed: ${messageOf(error)}`);
+    return fail(why);
+  }
   if (outcome.kind === "refused") {
     traceClose(session, asked, since, "refused", outcome.sentence);
     return refused(outcome.sentence);

@@ -58,7 +58,7 @@ export type TraceEvent =
   | { readonly event: "task_canceled"; readonly task_id: string; readonly delegations: readonly string[] }
   | { readonly event: "spawner_ended" };
 
-/** Appends one event and adds `at_ms`, in unix milliseconds, to its line. Never throws. */
+/** Appends one event and adds `at_ms`, in unix milliseconds, to its line. Nothing follows `session_end`. Never throws. */
 export type Trace = (event: TraceEvent) => void;
 
 /** What a trace needs from its session. */
@@ -71,6 +71,8 @@ export interface TracedSession {
 
 /** The records directories whose last line could not be written. */
 const losing = new WeakSet<object>();
+/** Those whose session has ended. */
+const ended = new WeakSet<object>();
 
 /**
  * The trace of a session. If lines cannot be appended, the operator is told once that they are lost.
@@ -80,6 +82,8 @@ const losing = new WeakSet<object>();
 export function createTrace(session: TracedSession): Trace {
   const { records } = session.directories;
   return ({ event, ...fields }) => {
+    if (ended.has(records)) return;
+    if (event === "session_end") ended.add(records);
     const line = { event, at_ms: Math.floor(session.clock.now()), session_id: session.id, ...fields };
     const text = JSON.stringify(line, (_, value) =>
       typeof value === "string" ? redactSaid(value, []) : value,

@@ -34,11 +34,16 @@ export interface RegularFile {
 /** `not-regular`: a directory, a FIFO, a socket or a device. A link is `ELOOP`, or `ENOTDIR` on the way. */
 export type Unopened = Errno | "not-regular";
 
-/** @param names the names of the entries on the way, the file's last */
+/**
+ * A file at `directory` or below. `.` and `..` are no names of entries.
+ *
+ * @param names the names of the entries on the way, the file's last
+ */
 export function openRegularFile(
   directory: Descriptor,
   names: readonly string[],
 ): Result<RegularFile, Unopened> {
+  if (names.includes(".") || names.includes("..")) return fault("EINVAL");
   const steps = names.map(encodeName);
   const name = steps.pop();
   if (!name) return fault("EINVAL");

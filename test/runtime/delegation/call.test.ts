@@ -36,6 +36,15 @@ describe("a call", () => {
     ]);
   });
 
+  test("has failed if a launch of the program's own throws, and the operator is told", async () => {
+    const played = playedTask({ launch: () => Promise.reject(new Error("no such host")) });
+    const result = await played.call();
+    expect(result.kind).toBe("failed");
+    expect(JSON.parse(result.text).output).toBe("could not launch local/worker@0.1.0: no such host");
+    expect(played.trace()).toMatchObject([{ event: "delegation", outcome: "failed" }]);
+    expect(played.diagnosed).toEqual(["warning: launch failed: no such host"]);
+  });
+
   test("that fails before a child is launched returns empty ids and no place", async () => {
     const message = "could not launch local/worker@0.1.0: no pipe for its lifeline";
     const launch = async () => ({ kind: "failed", failure: { cause: "lifeline", message } }) as const;
