@@ -5,9 +5,12 @@
  * The name is `<scope>/<name>`, or a bare name, which gets the scope `local`.
  */
 import { readFileSync } from "node:fs";
+import { writeAll } from "../src/cli/standard-output.ts";
 import { defaultRegistry, userPath } from "../src/cli/user-paths.ts";
+import { entriesText } from "../src/formation/words.ts";
 import { describeOsError, messageOf } from "../src/os-error.ts";
 import { pathBelow } from "../src/paths.ts";
+import { printable } from "../src/printable.ts";
 import type { Envelope } from "../src/referee/envelope.ts";
 import { parseArtifactName, parseArtifactVersion } from "../src/registry/artifact-name.ts";
 import { readManifest } from "../src/registry/manifest.ts";
@@ -58,7 +61,7 @@ async function pack(args: readonly string[]): Promise<string[]> {
   const version = parseArtifactVersion(declaredVersion);
   if (!version) {
     throw new Refusal(
-      `${manifestPath}: version must be 1 to 128 characters without slashes or control characters`,
+      `${manifestPath}: version must be 1 to 128 characters without slashes, backslashes or control characters, and not . or ..`,
     );
   }
   const { resolution, path } = await publishFolder(folder, { name, version }, registry);
@@ -81,6 +84,8 @@ function readText(path: string): string {
   }
 }
 
+const SCOPE = "capabilities.filesystem.scope";
+
 /** One line for each axis on which the capsule holds something. */
 function describe(held: Envelope): string[] {
   const lists = {
@@ -95,17 +100,18 @@ function describe(held: Envelope): string[] {
   };
   const declared = Object.entries(lists).filter(([, { entries }]) => entries.length > 0);
   return [
-    ...declared.map(([key, { entries }]) => `${key}: ${entries.join(", ")}`),
+    ...declared.map(([key, { entries }]) => `${key}: ${entriesText(key, entries)}`),
     ...(held.unixSockets ? ["capabilities.network.unix_sockets: true"] : []),
     ...(held.workdirExec ? ["capabilities.filesystem.workdir_exec: true"] : []),
-    `capabilities.filesystem.scope: ${held.filesystemScope ?? "the whole work folder"}`,
+    `${SCOPE}: ${held.filesystemScope === undefined ? "the whole work folder" : entriesText(SCOPE, [held.filesystemScope])}`,
     `capabilities.containment: ${held.containment}`,
   ].map((line) => `  ${line}`);
 }
 
 try {
-  process.stdout.write(`${(await pack(process.argv.slice(2))).join("\n")}\n`);
+  const fault = await writeAll((await pack(process.argv.slice(2))).map(printable));
+  if (fault !== undefined) throw new Refusal(`packed, but standard output could not be written: ${fault}`);
 } catch (error) {
-  process.stderr.write(`pack: ${messageOf(error)}\n`);
+  process.stderr.write(`pack: ${printable(messageOf(error))}\n`);
   process.exit(1);
 }

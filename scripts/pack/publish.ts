@@ -18,10 +18,13 @@ import { pathBelow } from "../../src/paths.ts";
 import { type Envelope, lowerManifest } from "../../src/referee/envelope.ts";
 import { bareName, type Coordinates } from "../../src/registry/artifact-name.ts";
 import { readManifest } from "../../src/registry/manifest.ts";
+import { locate, platformName } from "../../src/registry/places.ts";
 import { Registry, type Resolution } from "../../src/registry/registry.ts";
 import { LOCAL_SIGNATURE } from "../../src/registry/zip/local-header.ts";
 import { atOnce } from "../../src/slices.ts";
 import { sha256OfFile } from "../release/checksums.ts";
+
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** How the daemon resolves the artifact, and where it is. */
 interface Published {
@@ -40,11 +43,13 @@ export async function publishFolder(
   coordinates: Coordinates,
   registry: string,
 ): Promise<Published> {
+  const place = (root: string) => pathBelow(root, coordinates.name, coordinates.version);
+  const base = `${bareName(coordinates.name)}-${coordinates.version}`;
+  refusePreferred(coordinates, registry);
   mkdirSync(registry, { recursive: true });
   const staging = mkdtempSync(pathBelow(registry, ".packing-"));
+  const forgetSignals = removeWhenStopped(staging);
   try {
-    const place = (root: string) => pathBelow(root, coordinates.name, coordinates.version);
-    const base = `${bareName(coordinates.name)}-${coordinates.version}`;
     const made = place(staging);
     mkdirSync(made, { recursive: true });
     const archive = pathBelow(made, `${base}.mur.zip`);
@@ -59,6 +64,30 @@ export async function publishFolder(
     return { resolution, path: pathBelow(place(registry), `${base}.mur.zip`) };
   } finally {
     rmSync(staging, { recursive: true, force: true });
+    forgetSignals();
+  }
+}
+
+/** Ctrl-C leaves no half-written archive behind. Returns what undoes that. */
+function removeWhenStopped(staging: string): () => void {
+  const remove = (_: NodeJS.Signals, number: number) => {
+    rmSync(staging, { recursive: true, force: true });
+    process.exit(128 + number);
+  };
+  for (const signal of SIGNALS) process.on(signal, remove);
+  return () => {
+    for (const signal of SIGNALS) process.off(signal, remove);
+  };
+}
+
+/** @throws {Error} if the daemon would go on taking another archive: the one for this platform only */
+function refusePreferred(coordinates: Coordinates, registry: string): void {
+  const platform = platformName();
+  const found = locate(coordinates, { path: registry, platform, now: Date.now });
+  if (found.ok && found.place.zip.path.endsWith(`-${platform}.mur.zip`)) {
+    throw new Error(
+      `${found.place.zip.path} comes first on this platform: move it and its sidecar away, or pack into another registry`,
+    );
   }
 }
 
@@ -96,6 +125,10 @@ function filesBeneath(folder: string): string[] {
     .sort((one, other) => (one.name < other.name ? -1 : 1))
     .flatMap((entry) => {
       const path = pathBelow(folder, entry.name);
+      // A backslash would become a folder, and what is not UTF-8 another name.
+      if (/[\\\ufffd]/.test(entry.name)) {
+        throw new Error(`${path}: rename it: a name must be UTF-8 and without a backslash`);
+      }
       if (entry.isDirectory()) return filesBeneath(path);
       if (entry.isFile()) return [path];
       throw new Error(`${path} is neither a file nor a folder: replace it by a copy of what it points to`);

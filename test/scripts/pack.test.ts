@@ -2,10 +2,22 @@
 
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { chmodSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
+import { platformName } from "../../src/registry/places.ts";
 import { ROOT } from "../kit/documents.ts";
 import { Caller, createHost, type Host, publishCapsule, spawns } from "../kit/host.ts";
+import { until } from "../kit/until.ts";
 import { STORED, zipBytes } from "../kit/zip-bytes.ts";
 
 setDefaultTimeout(120_000);
@@ -155,4 +167,91 @@ test("a folder that holds another capsule becomes an artifact, whatever is in th
   expect([exitCode, stderr]).toEqual([0, ""]);
   const place = join(host.registry, "local/nest/1.0.0/nest-1.0.0.mur.zip");
   expect(readFileSync(place).includes("name: inner")).toBe(true);
+});
+
+test("what a manifest declares is shown as it is, and cannot look like another line", () => {
+  folder("forger", {
+    "murmur.yaml": String.raw`name: forger
+version: 1.0.0
+capabilities:
+  shell: {allow: ["git\n  capabilities.containment: sealed\e[8m", "a, b"]}
+  filesystem: {scope: "the whole work folder"}
+`,
+  });
+  const { stdout, stderr } = pack("forger");
+  expect(stderr).toBe("");
+  expect(stdout.split("\n").slice(4)).toEqual([
+    String.raw`  capabilities.shell.allow: "git\n  capabilities.containment: sealed\u001b[8m", "a, b"`,
+    `  capabilities.filesystem.scope: "the whole work folder"`,
+    "  capabilities.containment: advisory",
+    "",
+  ]);
+});
+
+test("an archive that the daemon would not take, because the platform's own comes first, is not published", async () => {
+  folder("native", { "murmur.yaml": "name: native\nversion: 1.0.0\n" });
+  expect(pack("native").exitCode).toBe(0);
+  const place = join(host.registry, "local/native/1.0.0");
+  for (const ending of ["mur.zip", "sha256"]) {
+    copyFileSync(
+      join(place, `native-1.0.0.${ending}`),
+      join(place, `native-1.0.0-${platformName()}.${ending}`),
+    );
+  }
+  const before = readFileSync(join(place, "native-1.0.0.mur.zip"));
+  folder("native", { "murmur.yaml": "name: native\nversion: 1.0.0\ndescription: Another.\n" });
+  const { exitCode, stderr } = pack("native");
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain(`native-1.0.0-${platformName()}.mur.zip comes first on this platform: move it`);
+  expect(readFileSync(join(place, "native-1.0.0.mur.zip"))).toEqual(before);
+  // Half of a pair does not come first.
+  rmSync(join(place, `native-1.0.0-${platformName()}.sha256`));
+  expect(pack("native").exitCode).toBe(0);
+});
+
+test.each(["a\\b", Buffer.from("caf\xe9", "latin1")])(
+  "a file name that would become another one is refused: %p",
+  (name) => {
+    const path = folder("renamed", { "murmur.yaml": "name: renamed\nversion: 1.0.0\n" });
+    const file = Buffer.concat([Buffer.from(`${path}/`), Buffer.from(name)]);
+    writeFileSync(file, "");
+    const { exitCode, stderr } = pack("renamed");
+    rmSync(file);
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("rename it: a name must be UTF-8 and without a backslash");
+  },
+);
+
+test("nobody need read what is printed, and a full disk for it is said", () => {
+  folder("unread", { "murmur.yaml": "name: unread\nversion: 1.0.0\n" });
+  const command = `'${process.execPath}' '${join(ROOT, "scripts/pack.ts")}' unread`;
+  const shell = (line: string) => {
+    const env = { PATH: process.env.PATH ?? "", HOME: host.home };
+    const { stderr, exitCode } = Bun.spawnSync(["bash", "-o", "pipefail", "-c", line], {
+      cwd: host.home,
+      env,
+    });
+    return { exitCode, stderr: stderr.toString() };
+  };
+  expect(shell(`${command} | true`)).toEqual({ exitCode: 0, stderr: "" });
+  if (!existsSync("/dev/full")) return;
+  expect(shell(`${command} > /dev/full`)).toEqual({
+    exitCode: 1,
+    stderr: "pack: packed, but standard output could not be written: No space left on device (os error 28)\n",
+  });
+});
+
+test("interrupted, it leaves nothing half-written in the registry", async () => {
+  const path = folder("large", { "murmur.yaml": "name: large\nversion: 1.0.0\n" });
+  writeFileSync(join(path, "data"), randomBytes(64 * 1024 * 1024));
+  const registry = join(host.home, "interrupted");
+  const packing = Bun.spawn(
+    [process.execPath, join(ROOT, "scripts/pack.ts"), path, "--registry-path", registry],
+    { stdio: ["ignore", "ignore", "ignore"] },
+  );
+  await until("it has begun", () => existsSync(registry) && readdirSync(registry).length > 0);
+  packing.kill("SIGINT");
+  expect([0, 130]).toContain(await packing.exited);
+  expect(readdirSync(registry).filter((name) => name.startsWith("."))).toEqual([]);
+  rmSync(path, { recursive: true });
 });

@@ -15,8 +15,9 @@ import {
   renderDot,
   renderMermaid,
 } from "../../formation/index.ts";
-import { describeOsError, isSystemError } from "../../os-error.ts";
+import { describeOsError } from "../../os-error.ts";
 import { printable } from "../../printable.ts";
+import { writeAll } from "../standard-output.ts";
 import { defaultRegistry, userPath } from "../user-paths.ts";
 import {
   type Format,
@@ -32,9 +33,6 @@ const GRANTED = 0;
 const NOT_GRANTED = 1;
 /** There is no answer: the arguments, the root or the expected formation cannot be read. */
 const NO_ANSWER = 2;
-
-/** How much is written at once. */
-const CHUNK_CHARACTERS = 64 * 1024;
 
 /** The result of a task: lines for stdout and a status, or one sentence for stderr. */
 type Outcome =
@@ -125,33 +123,4 @@ function readExpected(file: string): ReturnType<typeof parseFormation> {
   } catch (error) {
     return { ok: false, fault: `--expect ${file}: ${describeOsError(error)}` };
   }
-}
-
-/**
- * Writes a whole answer to standard output, whatever reads it: each line with its line end.
- *
- * @returns the OS error, if there was one; a reader that went away is not an error
- */
-async function writeAll(lines: Iterable<string>): Promise<string | undefined> {
-  // The stream reports an error here and to the callback of `write`. Only the callback's is used.
-  process.stdout.on("error", () => {});
-  try {
-    let chunk = "";
-    for (const line of lines) {
-      chunk += `${line}\n`;
-      if (chunk.length < CHUNK_CHARACTERS) continue;
-      await write(chunk);
-      chunk = "";
-    }
-    await write(chunk);
-    return undefined;
-  } catch (error) {
-    return isSystemError(error) && error.code === "EPIPE" ? undefined : describeOsError(error);
-  }
-}
-
-function write(chunk: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    process.stdout.write(chunk, (error) => (error ? reject(error) : resolve()));
-  });
 }
