@@ -106,6 +106,8 @@ function editText({ capsule, file, key, action, effect, values: given }: Edit, a
   const values = entriesText(axis, given);
   switch (action) {
     case "drop":
+      // Without a store's name, the block opens the store of its artifact's name.
+      if (axis === STATE_STORE) return `${file} of ${capsule}: take out the state block that opens ${values}`;
       return `${where}: drop ${values}`;
     case "set":
       return effect === "widens" ? `${where} would have to be ${values}` : `${where}: set it to ${values}`;

@@ -53,8 +53,8 @@ export function parseFormation(text: string): EarlierReading {
 }
 
 /**
- * Compares edges, their reasons, and the artifacts' bytes. Bounds and platform are not compared, only their effect,
- * because the machine ceiling differs from host to host.
+ * Compares edges, their reasons, and the artifacts' bytes. Bounds and platform are not compared, because they differ from
+ * host to host. Only which edges the depth lets in is seen.
  */
 export function compareFormations(before: Formation, now: Formation): FormationChanges {
   const changes = edgeChanges(before.edges, now.edges).filter(({ before: was, now: is }) => !isSame(was, is));

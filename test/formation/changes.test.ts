@@ -141,7 +141,7 @@ describe("what to change", () => {
       `      - ${a} capabilities.filesystem.scope: set it to notes`,
       `      or ${root} capabilities.filesystem.scope would have to be other or a directory above it`,
       "    capabilities.state.store",
-      `      - ${a} artifacts[].capabilities.state.store: drop cache`,
+      `      - ${a} take out the state block that opens cache`,
       `      or ${root} artifacts[].capabilities.state.store would have to list cache`,
       "    capabilities.containment",
       `      - ${a} capabilities.containment: set it to scoped`,

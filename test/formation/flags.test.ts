@@ -22,6 +22,11 @@ test.each([
   ],
   [[ROOT, "--registry-path="], "invalid --registry-path: it must not be empty"],
   [["--why", ROOT], "--why needs two capsules, PARENT CHILD"],
+  [["--why", ROOT, "--registry-path", "/r"], "--why needs two capsules, PARENT CHILD"],
+  [
+    ["--why", ROOT, ROOT, "--max-depth", "0"],
+    "--why compares two manifests, whatever the bounds; leave the bounds out",
+  ],
   [[ROOT, "--why", ROOT, ROOT], "--why takes two capsules and cannot be combined with a root or --expect"],
   [["--why", ROOT, ROOT, "--format", "json"], "--why prints text; leave --format out"],
   [[ROOT, "--expect", "x", "--format", "dot"], "--expect prints text; leave --format out"],

@@ -128,7 +128,9 @@ function take(given: Given, name: keyof typeof FLAGS, value: string, rest: strin
 
 function secondOf(rest: string[]): string {
   const child = rest.shift();
-  if (child === undefined) throw new ArgumentFault(`--why needs two capsules, PARENT CHILD`);
+  if (child === undefined || child.startsWith("-")) {
+    throw new ArgumentFault("--why needs two capsules, PARENT CHILD");
+  }
   return child;
 }
 
@@ -138,7 +140,7 @@ function oneOf<T extends string>(name: string, value: string, known: readonly T[
   return found;
 }
 
-function taskOf({ root, format, expect, why }: Given): Task {
+function taskOf({ root, format, expect, why, limits }: Given): Task {
   if (format !== undefined && format !== "text" && (why || expect !== undefined)) {
     throw new ArgumentFault(`--${why ? "why" : "expect"} prints text; leave --format out`);
   }
@@ -146,6 +148,9 @@ function taskOf({ root, format, expect, why }: Given): Task {
     const other = root ?? expect;
     if (other !== undefined)
       throw new ArgumentFault("--why takes two capsules and cannot be combined with a root or --expect");
+    if (Object.keys(limits).length > 0) {
+      throw new ArgumentFault("--why compares two manifests, whatever the bounds; leave the bounds out");
+    }
     return { kind: "why", ...why };
   }
   if (root === undefined) throw new ArgumentFault(`name the capsule to start at, ${CAPSULE}`);
