@@ -3,8 +3,8 @@
  * parent and its child, so that they are read, converted and compared.
  */
 
-import { createRandom } from "../test/kit/random.ts";
 import { MAX_MANIFEST_BYTES } from "../src/registry/manifest.ts";
+import { createRandom } from "../test/kit/random.ts";
 import { type Capsule, PARENT, SUBJECT } from "./host.ts";
 
 /** Two manifests: `local/parent`, which may spawn `local/subject`. */

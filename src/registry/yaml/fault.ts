@@ -26,7 +26,10 @@ export const REFUSED = {
     "end the file with a line break",
   ],
   collectionAsKey: ["a list or a mapping used as a key", "use a text as the key"],
-  commaMissing: ["no comma between two values in brackets", "put a comma there, and each text on one line"],
+  commaMissing: [
+    "no comma between two values in brackets",
+    "put a comma there; a text stays on one line, and in quotes if it holds brackets",
+  ],
   dashBesideKeys: ["a list entry where a key should stand", "indent the list, or write a key"],
   dashAfterKey: ["a list entry on the line of its key", "begin the list on the next line"],
   dashInFlow: ["a dash used as a list entry inside brackets", "separate the values with commas"],
