@@ -11,7 +11,7 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, relative, sep } from "node:path";
+import { basename, dirname, relative, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
 import { pathBelow } from "../../src/paths.ts";
@@ -45,7 +45,7 @@ export async function publishFolder(
 ): Promise<Published> {
   const place = (root: string) => pathBelow(root, coordinates.name, coordinates.version);
   const base = `${bareName(coordinates.name)}-${coordinates.version}`;
-  refusePreferred(coordinates, registry);
+  refusePreferred(coordinates, registry, `${base}.mur.zip`);
   mkdirSync(registry, { recursive: true });
   const staging = mkdtempSync(pathBelow(registry, ".packing-"));
   const forgetSignals = removeWhenStopped(staging);
@@ -81,14 +81,12 @@ function removeWhenStopped(staging: string): () => void {
 }
 
 /** @throws {Error} if the daemon would go on taking another archive: the one for this platform only */
-function refusePreferred(coordinates: Coordinates, registry: string): void {
-  const platform = platformName();
-  const found = locate(coordinates, { path: registry, platform, now: Date.now });
-  if (found.ok && found.place.zip.path.endsWith(`-${platform}.mur.zip`)) {
-    throw new Error(
-      `${found.place.zip.path} comes first on this platform: move it and its sidecar away, or pack into another registry`,
-    );
-  }
+function refusePreferred(coordinates: Coordinates, registry: string, archive: string): void {
+  const found = locate(coordinates, { path: registry, platform: platformName(), now: Date.now });
+  if (!found.ok || basename(found.place.zip.path) === archive) return;
+  throw new Error(
+    `${found.place.zip.path} comes first on this platform: move it and its sidecar away, or pack into another registry`,
+  );
 }
 
 /** Other files in the version's folder are kept. */

@@ -204,6 +204,10 @@ test("an archive that the daemon would not take, because the platform's own come
   expect(exitCode).toBe(1);
   expect(stderr).toContain(`native-1.0.0-${platformName()}.mur.zip comes first on this platform: move it`);
   expect(readFileSync(join(place, "native-1.0.0.mur.zip"))).toEqual(before);
+  // A version may be named like a platform.
+  folder("native", { "murmur.yaml": `name: native\nversion: 1.0.0-${platformName()}\n` });
+  expect([pack("native").exitCode, pack("native").exitCode]).toEqual([0, 0]);
+  folder("native", { "murmur.yaml": "name: native\nversion: 1.0.0\n" });
   // Half of a pair does not come first.
   rmSync(join(place, `native-1.0.0-${platformName()}.sha256`));
   expect(pack("native").exitCode).toBe(0);

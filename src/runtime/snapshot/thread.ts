@@ -44,7 +44,7 @@ export interface ThreadOrder {
   readonly abort: SharedArrayBuffer;
 }
 
-/** What the thread answers: any number of the first, then one of the second. */
+/** What the thread answers: how far it is, any number of times, and at last how it ended. */
 export type ThreadReport =
   | { readonly kind: "progress"; readonly progress: SnapshotProgress }
   | { readonly kind: "end"; readonly copied: Copied<WorkdirSnapshot> };
