@@ -103,10 +103,15 @@ export class Lane {
 /**
  * What is known about a coordinate. Valid as long as its files do not change.
  *
- * `seenAt`: unix milliseconds, read before the files were looked at.
+ * `seenAt`: unix milliseconds, read before the files were looked at. `hasBegun`: whether its reading waits no longer.
  */
 export type Entry<Resolution> = { readonly seen: readonly Sighting[] } & (
-  | { readonly state: "being read"; readonly seenAt: number; readonly result: Promise<Resolution> }
+  | {
+      readonly state: "being read";
+      readonly seenAt: number;
+      readonly hasBegun: () => boolean;
+      readonly result: Promise<Resolution>;
+    }
   /** `bytes`: the size of the manifest that the resolution was made from; 0 if nothing of it is kept. */
   | { readonly state: "known"; readonly resolution: Resolution; readonly bytes: number }
 );

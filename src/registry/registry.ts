@@ -91,7 +91,7 @@ export class Registry<Held, Read = Manifest> {
     const entry = this.#recall(key, asker);
     if (!entry) return this.#read(coordinates, key, asker);
     if (entry.state === "known") return entry.resolution;
-    if (isSettled(entry.seen, entry.seenAt)) return entry.result;
+    if (!entry.hasBegun() || isSettled(entry.seen, entry.seenAt)) return entry.result;
     // Its files could have changed since and kept their times. So this request waits for it, and then looks anew.
     const again = () => this.resolve(coordinates, asker);
     return entry.result.then(again, again);
@@ -116,7 +116,11 @@ export class Registry<Held, Read = Manifest> {
     const found = locate(coordinates, this.#directory);
     if (!found.ok) return registryFault(key, found.fault);
     const memory = this.#memories[asker];
-    const reading = this.#lanes[asker].run(() => this.#readUntilStill(coordinates, key, found.place));
+    let hasBegun = false;
+    const reading = this.#lanes[asker].run(() => {
+      hasBegun = true;
+      return this.#readUntilStill(coordinates, key, found.place);
+    });
     if (!reading) return registryFault(key, "busy; ask again");
     const result = reading.then(
       ({ resolution, lasting, seen, bytes = 0 }) => {
@@ -130,7 +134,13 @@ export class Registry<Held, Read = Manifest> {
       },
     );
     const { seen, seenAt } = found.place;
-    const entry: Entry<Resolution<Held>> = { state: "being read", seen, seenAt, result };
+    const entry: Entry<Resolution<Held>> = {
+      state: "being read",
+      seen,
+      seenAt,
+      hasBegun: () => hasBegun,
+      result,
+    };
     memory.keep(key, entry);
     return result;
   }

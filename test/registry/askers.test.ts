@@ -43,6 +43,11 @@ const publishMany = async (prefix: string, count: number) => {
   for (const name of names) await publishCapsule(path, `local/${name}`);
   return names;
 };
+/** A clock that stands at the last change of this artifact. */
+const justChanged = (name: string) => {
+  const { ctimeMs } = statSync(join(path, `local/${name}/0.1.0/${name}-0.1.0.sha256`));
+  return () => ctimeMs;
+};
 const readsOf = (name: string) => read.filter((one) => one === name).length;
 
 test("artifacts used with a token are never evicted by callers without one", async () => {
@@ -167,9 +172,7 @@ test.each(["listed", "other"] as const)(
 
 test("a reading of files that may change and keep their times is not for those who ask later", async () => {
   await publishCapsule(path, "local/mine");
-  // As of now they have just changed.
-  const { ctimeMs } = statSync(join(path, "local/mine/0.1.0/mine-0.1.0.sha256"));
-  const registry = create({ now: () => ctimeMs });
+  const registry = create({ now: justChanged("mine") });
   const opened = Promise.withResolvers<void>();
   gate = opened.promise;
   const asked = [registry.resolve(named("mine"))];
@@ -190,6 +193,23 @@ test("a reading of files that may change and keep their times is not for those w
     Array.from({ length: 21 }, () => ({ ok: true })),
   );
   expect(readsOf("mine")).toBeLessThanOrEqual(5);
+});
+
+test("a reading that waits is for everybody who asks before it begins, and then is one reading", async () => {
+  const names = await publishMany("x", LANES.listed.atOnce + 1);
+  const last = names.at(-1) ?? "";
+  const now = justChanged(last);
+  const registry = create({ now });
+  const opened = Promise.withResolvers<void>();
+  gate = opened.promise;
+  const asked = names.map((name) => registry.resolve(named(name), "listed"));
+  await until("the others are being read", () => read.length === LANES.listed.atOnce);
+  asked.push(registry.resolve(named(last), "listed"));
+  await new Promise((turn) => setImmediate(turn));
+  asked.push(registry.resolve(named(last), "listed"));
+  opened.resolve();
+  expect(await Promise.all(asked)).toMatchObject(asked.map(() => ({ ok: true })));
+  expect(readsOf(last)).toBe(1);
 });
 
 test("a reading that failed with an exception is forgotten", async () => {

@@ -2,7 +2,13 @@ import { expect, test } from "bun:test";
 import { type Entry, Memory } from "../../src/registry/lanes.ts";
 
 const known = (bytes: number): Entry<string> => ({ state: "known", seen: [], resolution: "", bytes });
-const beingRead: Entry<string> = { state: "being read", seen: [], seenAt: 0, result: new Promise(() => {}) };
+const beingRead: Entry<string> = {
+  state: "being read",
+  seen: [],
+  seenAt: 0,
+  hasBegun: () => true,
+  result: new Promise(() => {}),
+};
 /** The keys that are still there. */
 const keptOf = (memory: Memory<string>, keys: string) => [...keys].filter((key) => memory.get(key)).join("");
 
