@@ -21,25 +21,20 @@ export interface Output {
   readonly stderr: (bytes: Uint8Array) => Promise<void>;
 }
 
-/** Where a session's children write, through it. */
-export interface ChildOutput extends Output {
-  /** The session's own first line is written: what its children print may follow it. */
-  release(): void;
+/** What the output of a session's children depends on. */
+interface Announcing {
+  readonly output: Output;
+  /** `isDue`: a parent waits for the session's readiness line. */
+  readonly readiness: { readonly isDue: boolean };
 }
 
 /**
- * A parent takes the first line of a delegated session for its readiness line, which a script prints last. Until then, what
- * its children print goes to standard error: it must not be taken for that line, and a child must not wait to be read.
+ * Where a session's children write, through it. A parent takes the first line of a delegated session for its readiness line,
+ * which a script prints last. Until then, what its children print goes to standard error: it must not be taken for that
+ * line, and a child must not wait to be read.
  */
-export function createChildOutput({ stdout, stderr }: Output, isDelegated: boolean): ChildOutput {
-  let isReleased = !isDelegated;
-  return {
-    stdout: (bytes) => (isReleased ? stdout : stderr)(bytes),
-    stderr,
-    release() {
-      isReleased = true;
-    },
-  };
+export function childOutput({ output: { stdout, stderr }, readiness }: Announcing): Output {
+  return { stdout: (bytes) => (readiness.isDue ? stderr : stdout)(bytes), stderr };
 }
 
 /** Settles when the bytes are taken. */

@@ -12,6 +12,7 @@ import {
   type SessionOptions,
 } from "../../src/runtime/index.ts";
 import { leasePort } from "../kit/leased-port.ts";
+import { manualClock } from "../kit/manual-clock.ts";
 import { rawServers, reply } from "../kit/raw-server.ts";
 import { until } from "../kit/until.ts";
 import { writeChild } from "./delegation/shell-child.ts";
@@ -296,6 +297,36 @@ test("the first line of a delegated session is its readiness line, whatever its 
   await until("the next child's line came", () => written.stdout.includes("ses_FORGED"));
   await closeSession(middle, "complete");
   await closeSession(parent.value, "complete");
+});
+
+test("a session whose end nobody waits for gives its slot back, unless the daemon is silent for 2 s", async () => {
+  const opened = await open({});
+  if (!opened.ok) throw new Error(describeRefusal(opened.fault));
+  await closeSession(opened.value, "complete", AbortSignal.abort());
+  expect(await opened.value.registration?.client.status(opened.value.id)).toMatchObject({
+    value: { status: "complete" },
+  });
+  expect(written).toBe("");
+
+  const asked = Promise.withResolvers<void>();
+  const silent = await serve((socket) =>
+    socket.write("", () => (isOpened ? asked.resolve() : reply(200, '{"credential":"msc1.a.b"}')(socket))),
+  );
+  let isOpened = false;
+  const clock = manualClock();
+  const next = await openSession({
+    run: runOf("local/parent", world.workdir),
+    environment: { HOME: world.home, MURMUR_ROOST_URL: silent.url },
+    output: { stdout: keep, stderr: keep },
+    clock,
+  });
+  if (!next.ok) throw new Error(describeRefusal(next.fault));
+  isOpened = true;
+  const closing = closeSession(next.value, "complete", AbortSignal.abort());
+  await asked.promise;
+  await clock.advance(2_000);
+  await closing;
+  expect(written).toMatch(/^warning: session ses_\w+ could not deregister: .*the request was given up\n$/);
 });
 
 test("a failed deregistration is one line of warning, and changes nothing", async () => {

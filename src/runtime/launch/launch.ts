@@ -16,6 +16,7 @@ import { childEnvironment } from "../contract/environment.ts";
 import { openLifeline, type ParentLifeline } from "../contract/lifeline.ts";
 import type { ChildDirectory } from "../directories.ts";
 import type { ChildManifest } from "../manifest.ts";
+import { childOutput } from "../output.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
@@ -205,7 +206,7 @@ async function startInFolder(launch: Launch, folder: ChildDirectory): Promise<Re
     environment,
     lifeline: lifeline.readEnd,
     approval: approval.approval,
-    output: session.childOutput,
+    output: childOutput(session),
     clock: session.clock,
     diagnose: session.diagnose,
   });

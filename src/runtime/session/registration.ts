@@ -5,7 +5,7 @@
 
 import type { Outcome } from "../../api/schemas.ts";
 import { printable } from "../../printable.ts";
-import { ok, type Result } from "../../result.ts";
+import { fault, ok, type Result } from "../../result.ts";
 import { createRoostClient, type RoostClient } from "../client.ts";
 import { type Clock, unlessAborted, within } from "../clock.ts";
 import type { RunArguments } from "../contract/arguments.ts";
@@ -26,21 +26,21 @@ const retired = new WeakMap<Secret, ReturnType<RoostClient["deregister"]>>();
  * Gives the slot at the daemon back, once: whoever asks again gets the daemon's first answer, and the first outcome counts.
  * Where no answer came, asking again sends another request.
  *
- * @param signal when it aborts, we wait for no answer; the request is sent all the same
+ * @param signal when it aborts, we wait for no answer
  */
 export async function deregister(
   { client, credential }: Registration,
   outcome: Outcome,
   signal?: AbortSignal,
 ): ReturnType<RoostClient["deregister"]> {
-  const answer = retired.get(credential) ?? client.deregister(outcome, credential);
+  const answer = retired.get(credential) ?? client.deregister(outcome, credential, signal);
   retired.set(credential, answer);
   void answer.then(({ kind }) => {
     if (kind === "unreachable" && retired.get(credential) === answer) retired.delete(credential);
   });
   const answered = await unlessAborted(signal, answer);
   if (answered !== "aborted") return answered;
-  return { kind: "unreachable", reason: "its answer was not waited for" };
+  return { kind: "unreachable", reason: "the request was given up" };
 }
 
 /** What registering needs from outside. */
@@ -69,7 +69,7 @@ export async function registerWhereNeeded(
   }
   if (!approval && manifest.spawnAllow.length === 0) {
     if (!signal?.aborted) return ok(undefined);
-    return refuse("E-RUN-019", `${run.name}@${run.version} was not started: the start was given up`);
+    return fault({ message: `${run.name}@${run.version} was not started: the start was given up` });
   }
   const url = parseRoostUrl(environment.MURMUR_ROOST_URL);
   if (!url.ok) return notRegistered(run, url.fault);
@@ -87,14 +87,14 @@ export async function registerWhereNeeded(
   return notRegistered(run, `mur-roost at ${url.value}: ${why}`);
 }
 
-/** How long the daemon's answer is waited for once the start was given up. */
+/** How long the daemon's answer is waited for once nobody wants to wait. */
 const LAST_ANSWER_MS = 2_000;
 
 /**
- * Once a registration was sent, giving up does not cut it short at once: the daemon may hold a slot by then, which only
- * the credential in its answer gives back.
+ * Giving up does not cut a request about a slot short at once. The daemon may hold one for a registration that was sent, which
+ * only the credential in its answer gives back; and a slot that is not given back is lost.
  */
-async function lastAnswer<T>(
+export async function lastAnswer<T>(
   clock: Clock,
   signal: AbortSignal | undefined,
   ask: (cut: AbortSignal) => Promise<T>,
@@ -104,7 +104,8 @@ async function lastAnswer<T>(
   const limit = () => {
     stop = clock.after(LAST_ANSWER_MS, () => cut.abort());
   };
-  signal?.addEventListener("abort", limit);
+  if (signal?.aborted) limit();
+  else signal?.addEventListener("abort", limit);
   try {
     return await ask(cut.signal);
   } finally {

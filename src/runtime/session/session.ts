@@ -17,18 +17,11 @@ import { type DelegateTask, delegateTaskOf } from "../delegation/delegate-task.t
 import { reportOwnEnd } from "../delegation/own-end.ts";
 import { createSessionDirectories, openHome, type SessionDirectories } from "../directories.ts";
 import { type ArtifactStore, artifactStore, type RuntimeManifest } from "../manifest.ts";
-import {
-  type ChildOutput,
-  createChildOutput,
-  createDiagnostics,
-  type Diagnose,
-  type Output,
-  processOutput,
-} from "../output.ts";
+import { createDiagnostics, type Diagnose, type Output, processOutput } from "../output.ts";
 import type { Secret } from "../secret.ts";
 import { type DoorUrl, newId } from "../wire.ts";
 import { holdSignals, takeOverSignals } from "./early-signals.ts";
-import { deregister, type Registration, registerWhereNeeded } from "./registration.ts";
+import { deregister, lastAnswer, type Registration, registerWhereNeeded } from "./registration.ts";
 import { readStart, type Start } from "./start.ts";
 
 /** What a session needs from outside. Anything left out is taken from the process. */
@@ -64,8 +57,8 @@ export interface Session extends AsyncDisposable, Start {
   readonly hurry: AbortController;
   readonly environment: Environment;
   readonly output: Output;
-  /** Where its children's output goes: nothing of it comes before a delegated session's readiness line. */
-  readonly childOutput: ChildOutput;
+  /** `isDue`: a parent still waits for its readiness line, so nothing else may be on its standard output. */
+  readonly readiness: { isDue: boolean };
   readonly clock: Clock;
   /** When it was opened, on its clock (`elapsed`). */
   readonly openedAt: number;
@@ -167,7 +160,7 @@ async function open(options: SessionOptions, received: AbortSignal): Promise<Res
     hurry: new AbortController(),
     environment,
     output,
-    childOutput: createChildOutput(output, run.grantOnStdin),
+    readiness: { isDue: run.grantOnStdin },
     clock,
     openedAt: clock.elapsed(),
     diagnose: createDiagnostics(output, directories.value.records, started.value.lifeline),
@@ -194,7 +187,7 @@ export async function announceReady(session: Session, door?: DoorUrl, operatorTo
     ...(session.formationId && { formationId: session.formationId }),
   });
   const written = session.output.stdout(Buffer.from(`${line}\n`));
-  session.childOutput.release();
+  session.readiness.isDue = false;
   await written;
 }
 
@@ -207,7 +200,7 @@ const serving = new WeakSet<SessionDirectories>();
  * Its records stay. If one of them does not answer, the operator gets one line of warning, and the rest goes on. A
  * second call only waits for the first, whose outcome counts.
  *
- * @param signal when it aborts, we wait for no answer; the slot is given back all the same
+ * @param signal when it aborts, we no longer wait for our parent's answer, and 2 s at most for the daemon's
  */
 export function closeSession(session: Session, outcome: Outcome, signal?: AbortSignal): Promise<void> {
   const { directories, hurry } = session;
@@ -241,7 +234,7 @@ async function close(
   const { registration, directories } = session;
   await report?.();
   if (registration) {
-    const answer = await deregister(registration, outcome, signal);
+    const answer = await lastAnswer(session.clock, signal, (cut) => deregister(registration, outcome, cut));
     if (answer.kind !== "granted") {
       const sentence = refusalSentence(answer, registration.client.url);
       session.diagnose(`warning: session ${session.id} could not deregister: ${sentence}`);
