@@ -183,6 +183,7 @@ async function delegate(
   };
   if (inFlight.over.aborted) return fail("the delegating task has ended");
   let outcome: LaunchOutcome;
+  let known: StartedIds = {};
   try {
     outcome = await launch(session, {
       name,
@@ -190,13 +191,19 @@ async function delegate(
       contextId,
       completionDoor: doorUrl,
       signal,
-      onStarted,
-      onReported: (child) => traceStart(session, child),
+      onStarted(delegationId) {
+        known = { delegationId };
+        onStarted(delegationId);
+      },
+      onReported(child) {
+        known = child;
+        traceStart(session, child);
+      },
     });
   } catch (error) {
     const why = `could not launch ${coordinateText(asked)}: ${messageOf(error)}`;
     session.diagnose(`warning: launch failed: ${messageOf(error)}`);
-    return fail(why);
+    return fail(why, known);
   }
   if (outcome.kind === "refused") {
     traceClose(session, asked, since, "refused", outcome.sentence);

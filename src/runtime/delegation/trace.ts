@@ -58,7 +58,7 @@ export type TraceEvent =
   | { readonly event: "task_canceled"; readonly task_id: string; readonly delegations: readonly string[] }
   | { readonly event: "spawner_ended" };
 
-/** Appends one event and adds `at_ms`, in unix milliseconds, to its line. Nothing follows `session_end`. Never throws. */
+/** Appends one event and adds `at_ms`, in unix milliseconds, to its line. Never throws. */
 export type Trace = (event: TraceEvent) => void;
 
 /** What a trace needs from its session. */
@@ -82,8 +82,9 @@ const ended = new WeakSet<object>();
 export function createTrace(session: TracedSession): Trace {
   const { records } = session.directories;
   return ({ event, ...fields }) => {
-    if (ended.has(records)) return;
     if (event === "session_end") ended.add(records);
+    // A spawner that ends while its finished child says goodbye has not cut it short.
+    if (event === "spawner_ended" && ended.has(records)) return;
     const line = { event, at_ms: Math.floor(session.clock.now()), session_id: session.id, ...fields };
     const text = JSON.stringify(line, (_, value) =>
       typeof value === "string" ? redactSaid(value, []) : value,

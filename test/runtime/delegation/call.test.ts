@@ -37,11 +37,21 @@ describe("a call", () => {
   });
 
   test("has failed if a launch of the program's own throws, and the operator is told", async () => {
-    const played = playedTask({ launch: () => Promise.reject(new Error("no such host")) });
+    const played = playedTask({
+      async launch(_, { onStarted }) {
+        onStarted?.("dlg_begun");
+        throw new Error("no such host");
+      },
+    });
     const result = await played.call();
     expect(result.kind).toBe("failed");
-    expect(JSON.parse(result.text).output).toBe("could not launch local/worker@0.1.0: no such host");
-    expect(played.trace()).toMatchObject([{ event: "delegation", outcome: "failed" }]);
+    expect(JSON.parse(result.text)).toMatchObject({
+      delegation_id: "dlg_begun",
+      output: "could not launch local/worker@0.1.0: no such host",
+    });
+    expect(played.trace()).toMatchObject([
+      { event: "delegation", delegation_id: "dlg_begun", outcome: "failed" },
+    ]);
     expect(played.diagnosed).toEqual(["warning: launch failed: no such host"]);
   });
 
