@@ -4,6 +4,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   renameSync,
@@ -47,9 +48,14 @@ export async function publishFolder(
   const base = `${bareName(coordinates.name)}-${coordinates.version}`;
   refusePreferred(coordinates, registry, `${base}.mur.zip`);
   mkdirSync(registry, { recursive: true });
-  const staging = mkdtempSync(pathBelow(registry, ".packing-"));
-  const forgetSignals = removeWhenStopped(staging);
+  let staging = "";
+  // Ctrl-C leaves no half-written archive behind. Heard before there is a folder, so that none is ever left.
+  const remove = () => {
+    if (staging !== "") rmSync(staging, { recursive: true, force: true });
+  };
+  const forgetSignals = beforeAnEnd(remove);
   try {
+    staging = mkdtempSync(pathBelow(registry, ".packing-"));
     const made = place(staging);
     mkdirSync(made, { recursive: true });
     const archive = pathBelow(made, `${base}.mur.zip`);
@@ -63,20 +69,20 @@ export async function publishFolder(
     if (resolution.ok) moveIntoPlace(made, place(registry), [`${base}.mur.zip`, `${base}.sha256`]);
     return { resolution, path: pathBelow(place(registry), `${base}.mur.zip`) };
   } finally {
-    rmSync(staging, { recursive: true, force: true });
+    remove();
     forgetSignals();
   }
 }
 
-/** Ctrl-C leaves no half-written archive behind. Returns what undoes that. */
-function removeWhenStopped(staging: string): () => void {
-  const remove = (_: NodeJS.Signals, number: number) => {
-    rmSync(staging, { recursive: true, force: true });
+/** Calls `act` before a signal ends this process. Returns what undoes that. */
+function beforeAnEnd(act: () => void): () => void {
+  const end = (_: NodeJS.Signals, number: number) => {
+    act();
     process.exit(128 + number);
   };
-  for (const signal of SIGNALS) process.on(signal, remove);
+  for (const signal of SIGNALS) process.on(signal, end);
   return () => {
-    for (const signal of SIGNALS) process.off(signal, remove);
+    for (const signal of SIGNALS) process.off(signal, end);
   };
 }
 
@@ -114,7 +120,8 @@ async function writeArchive(folder: string, path: string): Promise<void> {
     else zip.addFile(file, name, options);
   }
   zip.end();
-  await pipeline(zip.outputStream, createWriteStream(path));
+  // Opened at once, so that no file appears in a folder that a signal has just had removed.
+  await pipeline(zip.outputStream, createWriteStream(path, { fd: openSync(path, "w") }));
 }
 
 function filesBeneath(folder: string): string[] {
