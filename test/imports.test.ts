@@ -71,7 +71,7 @@ test("the preview of a formation uses the registry and the referee", () => {
 
 test("the library shares with the daemon only schemas, names, the guard and the reading of artifacts", () => {
   const shared =
-    /^(?:runtime|registry|sys|log)\/|^api\/schemas\.ts$|^(?:guard|os-error|printable|json-body|paths|request-path|result|slices|version)\.ts$/;
+    /^(?:runtime|registry|sys|log)\/|^api\/schemas\.ts$|^(?:guard|os-error|printable|json|json-body|paths|request-path|result|slices|version)\.ts$/;
   const isOwn = (imported: string) => /^[a-z-]+(?:\/.*)?\.ts$/.test(imported);
   expect(found("runtime/", (imported) => isOwn(imported) && !shared.test(imported))).toEqual([]);
 });

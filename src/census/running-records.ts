@@ -11,6 +11,7 @@ import {
   statSync,
 } from "node:fs";
 import { dirname } from "node:path";
+import { parseJson } from "../json.ts";
 import { describeOsError, isSystemError } from "../os-error.ts";
 import type { ProcessIdentity } from "./process-identity.ts";
 
@@ -89,14 +90,14 @@ function readRecord(path: Buffer, buffer: Buffer): RunningRecord | undefined {
   }
 }
 
-/** A byte order mark stays in the text, and JSON.parse refuses it. */
+/** A byte order mark stays in the text, and is refused as JSON. */
 const UTF8 = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** The record in the bytes of one file, or `undefined` if a key is missing, malformed or of the wrong type. */
 export function parseRunningRecord(bytes: Uint8Array): RunningRecord | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(UTF8.decode(bytes));
+    value = parseJson(UTF8.decode(bytes));
   } catch {
     return undefined;
   }

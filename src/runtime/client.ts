@@ -15,6 +15,7 @@ import {
   type SpawnBody,
   StatusAnswer,
 } from "../api/schemas.ts";
+import { parseJson } from "../json.ts";
 import { printable } from "../printable.ts";
 import { type Clock, systemClock } from "./clock.ts";
 import { exchange } from "./http.ts";
@@ -118,7 +119,7 @@ export function refusalSentence(
 function readAnswer<S extends TSchema>(schema: S, status: number, body: string): RoostAnswer<Static<S>> {
   let value: unknown;
   try {
-    value = JSON.parse(body);
+    value = parseJson(body);
   } catch {
     return { kind: "unreachable", reason: `the answer, with status ${status}, is not JSON` };
   }

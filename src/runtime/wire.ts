@@ -1,6 +1,7 @@
 /** What processes write to each other: JSON objects, identifiers, and the addresses that tokens are sent to. */
 
 import { randomBytes } from "node:crypto";
+import { parseJson } from "../json.ts";
 import { fault, ok, type Result } from "../result.ts";
 
 /** JSON from another process is an object or `undefined`, and is checked field by field. */
@@ -8,7 +9,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 
 export function parseJsonObject(text: string): JsonObject | undefined {
   try {
-    return objectIn(JSON.parse(text));
+    return objectIn(parseJson(text));
   } catch {
     return undefined;
   }

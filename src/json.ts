@@ -1,0 +1,17 @@
+/** JSON from another process. */
+
+/**
+ * A key that is a whole number, as `"12":` or `"\u0031":`. It cannot be the end of a text that is a value: a quotation mark
+ * in it is escaped, and no colon follows it.
+ */
+const NUMBER_KEY = /"((?:[0-9]|\\u003[0-9])+"\s*:)/g;
+
+/**
+ * `JSON.parse`, but a key that is a whole number gets a `_` before it. JavaScript engines keep such a key as the index of an
+ * array, with room for a thousand others: each `"999":0` of ten bytes costs 8 KiB and 40 µs. Nobody here reads such keys.
+ *
+ * @throws {SyntaxError} if the text is not JSON
+ */
+export function parseJson(text: string): unknown {
+  return JSON.parse(text.replace(NUMBER_KEY, '"_$1'));
+}
