@@ -17,7 +17,10 @@ export interface LaunchRequest {
   readonly contextId: string;
   /** The parent's door, if a completion is wanted. A plan's `capsule` step gives none. */
   readonly completionDoor?: DoorUrl;
-  /** When it aborts, the launch is given up at any stage, and a process that was started is ended and reaped. */
+  /**
+   * When it aborts, the launch is given up at any stage, and a process that was started is ended and reaped. A copy of the
+   * work folder ends after the system call that it is in, however long the disk takes.
+   */
   readonly signal?: AbortSignal;
   /** Called once, if a process was started. From then on the delegation has its id. */
   readonly onStarted?: (delegationId: string) => void;

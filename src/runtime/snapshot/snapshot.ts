@@ -34,7 +34,7 @@ export interface SnapshotRequest {
   readonly runtimeOwned: readonly HeldDirectory[];
   /** Called now and then during the copy, and once when it is complete. */
   readonly onProgress?: (progress: SnapshotProgress) => void;
-  /** Cancels the copy when it aborts. */
+  /** Cancels the copy when it aborts: after the system call that the thread is in, however long the disk takes. */
   readonly signal?: AbortSignal | undefined;
 }
 
