@@ -14,7 +14,7 @@ import { fault, ok, type Result } from "../result.ts";
 import { inSlices } from "../slices.ts";
 import { close } from "../sys/descriptors.ts";
 import { encodeName, openDirectoryAt, openDirectoryPath, removeDirectoryAt } from "../sys/entries.ts";
-import { describeError } from "../sys/library.ts";
+import { describeError, type Errno } from "../sys/library.ts";
 import {
   type HeldDirectory,
   holdDirectory,
@@ -22,7 +22,7 @@ import {
   ownDirectories,
   ownDirectory,
 } from "./tree/held.ts";
-import { removeTree } from "./tree/remove.ts";
+import { NO_DIRECTORY, removeTree } from "./tree/remove.ts";
 import { directorySuffix, type IdSource } from "./wire.ts";
 
 const MURMUR = ".murmur";
@@ -48,6 +48,8 @@ export interface SessionDirectories {
   readonly home: HeldDirectory;
   /** The work folder, resolved. */
   readonly workdir: HeldDirectory;
+  /** The same folder's absolute path as it was given. It may lead through links. */
+  readonly givenWorkdir: string;
   /** `~/.murmur/records/<work folder>/<session id>`: what is kept. */
   readonly records: HeldDirectory;
   /** `~/.murmur/sessions/<session id>/runtime`: `MURMUR_RUNTIME_DIR`. */
@@ -86,7 +88,9 @@ function makeAll(options: SessionDirectoriesOptions, hold: Hold): Result<Session
   const { sessionId } = options;
   const home = hold(openHome(options.home));
   if (!home.ok) return home;
-  const workdir = hold(openResolved(absolutePath(options.workdir), "the work folder"));
+  // A relative path is made absolute only here: the current directory may be another one later.
+  const givenWorkdir = absolutePath(options.workdir);
+  const workdir = hold(openResolved(givenWorkdir, "the work folder"));
   if (!workdir.ok) return workdir;
   const murmur = hold(openMurmur(home.value));
   if (!murmur.ok) return murmur;
@@ -98,6 +102,7 @@ function makeAll(options: SessionDirectoriesOptions, hold: Hold): Result<Session
   return ok({
     home: home.value,
     workdir: workdir.value,
+    givenWorkdir,
     records: records.value,
     runtime: runtime.value,
     createChild: (name) => createChild(records.value, `${name}-${directorySuffix(options.randomBytes)}`),
@@ -156,7 +161,7 @@ async function removeRuntime(murmur: HeldDirectory, sessionId: string): Promise<
   const removed = await removeBeneath(murmur, ["sessions", sessionId], "runtime");
   if (!removed.ok) return removed;
   const sessions = openDirectoryAt(murmur.descriptor, encodeName("sessions"));
-  if (!sessions.ok) return ok(undefined);
+  if (!sessions.ok) return unlessGone(join(murmur.path, "sessions"), sessions.fault);
   try {
     // Anything else in there does not belong to this library, so the directory is kept.
     removeDirectoryAt(sessions.value, encodeName(sessionId));
@@ -173,7 +178,7 @@ async function removeBeneath(
   name: string,
 ): Promise<Result<void, string>> {
   const parent = openDescendant(from.descriptor, names.map(encodeName));
-  if (!parent.ok) return ok(undefined);
+  if (!parent.ok) return unlessGone(join(from.path, ...names), parent.fault.errno);
   try {
     const removed = await inSlices(removeTree(parent.value, encodeName(name)));
     if (removed.ok) return removed;
@@ -181,4 +186,10 @@ async function removeBeneath(
   } finally {
     close(parent.value);
   }
+}
+
+/** If a directory is gone, nothing is left to remove in it. Any other error, such as no free descriptor, is a fault. */
+function unlessGone(path: string, errno: Errno): Result<void, string> {
+  if (NO_DIRECTORY.includes(errno)) return ok(undefined);
+  return fault(`${path} could not be opened to remove what is in it: ${describeError(errno)}`);
 }

@@ -143,8 +143,16 @@ export interface Entry {
 /** Every entry but `.` and `..`, in the order of their names' bytes. */
 export function listDirectory(directory: Descriptor): Posix<Entry[]> {
   const entries = MACOS ? listMacos(directory) : listLinux(directory);
-  if (entries.ok) entries.value.sort((a, b) => Buffer.compare(a.name, b.name));
-  return entries;
+  return entries.ok ? ok(inOrder(entries.value)) : entries;
+}
+
+/** Sorts them by name. The system lists an entry twice if it was removed and made again meanwhile: one of them stays. */
+export function inOrder(entries: Entry[]): Entry[] {
+  entries.sort((a, b) => Buffer.compare(a.name, b.name));
+  return entries.filter(({ name }, at) => {
+    const before = entries[at - 1];
+    return !before || Buffer.compare(before.name, name) !== 0;
+  });
 }
 
 const DOT = 0x2e;

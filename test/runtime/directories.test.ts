@@ -90,6 +90,20 @@ test("HOME and the work folder are the folders that the kernel finds, if a link 
   made.close();
 });
 
+test("the work folder keeps the name that it was given, also if the current directory changes later", () => {
+  symlinkSync(workdir, folder.at("work-link"));
+  const current = process.cwd();
+  process.chdir(folder.path);
+  try {
+    const made = must(create({ workdir: "work-link" }));
+    process.chdir(home);
+    expect(made.givenWorkdir).toBe(folder.at("work-link"));
+    made.close();
+  } finally {
+    process.chdir(current);
+  }
+});
+
 test("below HOME a link is refused at every component, and nothing is made behind it", async () => {
   const elsewhere = folder.at("elsewhere");
   mkdirSync(elsewhere);
@@ -212,6 +226,16 @@ test("the runtime directory is removed at the end, the records stay, and nothing
   made.close();
   made.close();
   await noMoreFilesThan(before);
+});
+
+test("a directory that cannot be opened to be emptied is not taken for removed", () => {
+  const program = `${import.meta.dir}/unremovable-program.ts`;
+  const line = `ulimit -n 200; exec '${process.execPath}' '${program}' '${home}' '${workdir}' ${sessionId}`;
+  const { stdout, stderr } = Bun.spawnSync(["bash", "-c", line], { stdio: ["ignore", "pipe", "pipe"] });
+  const sessions = `${home}/.murmur/sessions`;
+  const why = "could not be opened to remove what is in it: Too many open files (os error 24)";
+  expect(stdout.toString() || stderr.toString()).toBe(`${sessions}/${sessionId} ${why}`);
+  expect(existsSync(`${sessions}/${sessionId}/runtime`)).toBe(true);
 });
 
 test("what another program keeps beside the runtime directory stays", async () => {

@@ -40,7 +40,7 @@ import {
   setModeAt,
 } from "../../src/sys/entries.ts";
 import type { Posix } from "../../src/sys/library.ts";
-import { listDirectory, statusAt, statusOf } from "../../src/sys/status.ts";
+import { inOrder, listDirectory, statusAt, statusOf } from "../../src/sys/status.ts";
 
 let folder: string;
 let directory: Descriptor;
@@ -164,6 +164,12 @@ test("a listing holds every name as bytes, sorted, with its kind", () => {
   for (let i = 0; i < 3000; i++) close(must(createFileAt(many, name(`${i}-${"x".repeat(100)}`))));
   expect(must(listDirectory(many)).length).toBe(3000);
   close(many);
+});
+
+test("a name that the system lists twice is one entry", () => {
+  const listed = ["b", "a", "ab", "b", "a", "b"].map((text) => ({ name: name(text), kind: "file" as const }));
+  const names = inOrder(listed).map((entry) => Buffer.from(entry.name).toString());
+  expect(names).toEqual(["a", "ab", "b"]);
 });
 
 function makeThenOpen(text: string): Posix<Descriptor> {

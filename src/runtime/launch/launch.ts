@@ -7,7 +7,6 @@
  */
 
 import { messageOf } from "../../os-error.ts";
-import { absolutePath } from "../../paths.ts";
 import { bareName } from "../../registry/artifact-name.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
@@ -161,10 +160,10 @@ function copyWorkdir(
   destination: ChildDirectory,
   signal: AbortSignal,
 ): Promise<Result<WorkdirSnapshot, SnapshotFault>> {
-  const { workdir, runtime, records } = session.directories;
+  const { workdir, givenWorkdir, runtime, records } = session.directories;
   return snapshotWorkdir({
     source: workdir,
-    sourceAlias: absolutePath(session.run.workdir),
+    sourceAlias: givenWorkdir,
     destination,
     ceilingBytes: manifest.workdirMaxBytes,
     runtimeOwned: [runtime, records],

@@ -50,9 +50,13 @@ export function openAccount(): Account {
   return { files: 0, dirs: 0, symlinks: 0, repointed_symlinks: 0, bytes: 0, skipped_count: 0, skipped: [] };
 }
 
-const decoder = new TextDecoder();
+/** A byte order mark is part of a name. */
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** Counts an entry that is not copied. `names` is the path from the folder to the entry. */
+/**
+ * Counts an entry that is not copied. `names` is the path from the folder to the entry. An entry whose path is longer
+ * than the limit for the whole account is counted but not named.
+ */
 export function skip(account: Account, names: () => Name[], reason: SkipReason): void {
   account.skipped_count++;
   if (account.skipped.length >= SKIPPED_SAMPLES) return;
@@ -60,8 +64,7 @@ export function skip(account: Account, names: () => Name[], reason: SkipReason):
   let bytes = 0;
   for (const name of names()) {
     bytes += name.length + 1;
-    // The JSON of a longer path alone would fill the limit.
-    if (bytes > SNAPSHOT_JSON_BYTES) break;
+    if (bytes > SNAPSHOT_JSON_BYTES) return;
     parts.push(decoder.decode(name));
   }
   account.skipped.push({ path: parts.join("/"), reason });

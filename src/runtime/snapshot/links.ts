@@ -27,7 +27,7 @@ const SLASH = 0x2f;
  * target this is `undefined`, and the link stays as it is.
  *
  * Only the text is used. Nothing is looked up, so nothing is followed. `.` and doubled slashes are ignored, and `..` is
- * a step up. The part after the folder is kept as it was written.
+ * a step up, except where both paths begin with the same steps. The part after the folder is kept as it was written.
  */
 export function repoint(target: Uint8Array, folder: Uint8Array, copy: Uint8Array): Uint8Array | undefined {
   if (target[0] !== SLASH) return undefined;
@@ -48,9 +48,12 @@ function stepsOf(path: Uint8Array): string[] {
 
 /** How many of a path's steps are needed to reach the root for the last time, if no later step leaves it again. */
 function stepsInto(steps: readonly string[], root: readonly string[]): number | undefined {
-  const at: string[] = [];
-  let inside: number | undefined = root.length === 0 ? 0 : undefined;
-  for (const [index, step] of steps.entries()) {
+  // The root itself may be written with a `..`, as in `/link/../work`.
+  const begins = root.every((part, index) => steps[index] === part);
+  const at = begins ? [...root] : [];
+  let inside = begins ? root.length : undefined;
+  for (let index = at.length; index < steps.length; index++) {
+    const step = steps[index] ?? "";
     if (step !== "..") at.push(step);
     else at.pop();
     if (root.some((part, depth) => at[depth] !== part)) inside = undefined;

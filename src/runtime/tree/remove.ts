@@ -17,7 +17,7 @@ type Removal = Generator<void, Posix<undefined>>;
 
 const OWNER_ALL = 0o700;
 /** The errors for an entry that is not a directory, or is gone. */
-const NO_DIRECTORY: readonly Errno[] = ["ENOTDIR", "ELOOP", "ENOENT"];
+export const NO_DIRECTORY: readonly Errno[] = ["ENOTDIR", "ELOOP", "ENOENT"];
 /** A directory on the way was moved out of the tree. */
 const MOVED: Posix<never> = fault("ESTALE");
 

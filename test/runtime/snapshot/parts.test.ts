@@ -27,6 +27,16 @@ test("a target inside the folder names the same place in the copy", () => {
   expect(odd).toEqual(new Uint8Array([...bytes("/c/"), 0xff]));
 });
 
+test("a folder that was named with a .. is known by the same steps", () => {
+  const repointedIn = (target: string) => repointed(target, "/x/link/../work");
+  expect(repointedIn("/x/link/../work")).toBe("/records/child");
+  expect(repointedIn("/x/link/.././work/a/../b/")).toBe("/records/child/a/../b/");
+  expect(repointedIn("/x/link/../work/../work/b")).toBe("/records/child/b");
+  for (const target of ["/x/work/a", "/x/link/../worker", "/x/link/../work/a/../..", "/x/link/work/a"]) {
+    expect(repointedIn(target)).toBeUndefined();
+  }
+});
+
 test("every other target is unchanged", () => {
   for (const target of [
     "a",
@@ -70,4 +80,16 @@ test("the first 64 skipped entries are named, or fewer if that would be more tha
   const deep = openAccount();
   skip(deep, () => Array.from({ length: 400 }, () => bytes("x".repeat(200))), "fifo");
   expect(closeAccount(deep, "/work")).toMatchObject({ skipped_count: 1, skipped: [] });
+});
+
+test("a skipped entry has its own name or none: not a parent's, and with its byte order mark", () => {
+  const account = openAccount();
+  const lengths = [...Array(127).fill(255), 37];
+  // The path of its folder would fit.
+  skip(account, () => [...lengths, 255].map((length) => bytes("x".repeat(length))), "fifo");
+  skip(account, () => [bytes("d"), bytes("\ufeffname")], "fifo");
+  expect(closeAccount(account, "/work")).toMatchObject({
+    skipped_count: 2,
+    skipped: [{ path: "d/\ufeffname", reason: "fifo" }],
+  });
 });
