@@ -1,16 +1,28 @@
-/** Leaves this process without a free descriptor. Start it with a low limit (`ulimit -n`). */
+/** Leaves this process without a free descriptor for a while. */
 
-import { closeSync, openSync } from "node:fs";
+import { dlopen, FFIType } from "bun:ffi";
+import { onTestFinished } from "bun:test";
 
-/** Takes every descriptor that is left. Returns what gives them back. */
-export function takeDescriptors(): () => void {
-  const taken: number[] = [];
-  try {
-    for (;;) taken.push(openSync("/dev/null", "r"));
-  } catch {
-    // None is left.
-  }
-  return () => {
-    for (const descriptor of taken.splice(0)) closeSync(descriptor);
+const MACOS = process.platform === "darwin";
+const RLIMIT_NOFILE = MACOS ? 8 : 7;
+const libc = dlopen(MACOS ? "libSystem.B.dylib" : "libc.so.6", {
+  getrlimit: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
+  setrlimit: { args: [FFIType.i32, FFIType.ptr], returns: FFIType.i32 },
+}).symbols;
+
+/** From now on nothing can be opened (`EMFILE`), until the returned function is called or the test ends. What is open stays. */
+export function noDescriptors(): () => void {
+  const limits = new BigUint64Array(2);
+  if (libc.getrlimit(RLIMIT_NOFILE, limits) !== 0) throw new Error("the limit cannot be read");
+  const limit = (soft: bigint) => {
+    if (libc.setrlimit(RLIMIT_NOFILE, new BigUint64Array([soft, limits[1] ?? 0n])) !== 0)
+      throw new Error("the limit cannot be set");
   };
+  limit(0n);
+  const give = () => limit(limits[0] ?? 0n);
+  onTestFinished(give);
+  return give;
 }
+
+/** What the library says of it. */
+export const TOO_MANY = "Too many open files (os error 24)";

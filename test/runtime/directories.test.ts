@@ -15,6 +15,7 @@ import type { Result } from "../../src/result.ts";
 import { createSessionDirectories, type SessionDirectories } from "../../src/runtime/directories.ts";
 import { newId } from "../../src/runtime/wire.ts";
 import { modeOf, noMoreFilesThan, openFiles, type TestFolder, testFolder } from "../kit/folders.ts";
+import { noDescriptors, TOO_MANY } from "../kit/no-descriptors.ts";
 
 let folder: TestFolder;
 let home: string;
@@ -228,14 +229,14 @@ test("the runtime directory is removed at the end, the records stay, and nothing
   await noMoreFilesThan(before);
 });
 
-test("a directory that cannot be opened to be emptied is not taken for removed", () => {
-  const program = `${import.meta.dir}/unremovable-program.ts`;
-  const line = `ulimit -n 200; exec '${process.execPath}' '${program}' '${home}' '${workdir}' ${sessionId}`;
-  const { stdout, stderr } = Bun.spawnSync(["bash", "-c", line], { stdio: ["ignore", "pipe", "pipe"] });
-  const sessions = `${home}/.murmur/sessions`;
-  const why = "could not be opened to remove what is in it: Too many open files (os error 24)";
-  expect(stdout.toString() || stderr.toString()).toBe(`${sessions}/${sessionId} ${why}`);
-  expect(existsSync(`${sessions}/${sessionId}/runtime`)).toBe(true);
+test("a directory that cannot be opened to be emptied is not taken for removed", async () => {
+  const made = must(create());
+  const give = noDescriptors();
+  const removed = await made.removeRuntime().finally(give);
+  const what = `${home}/.murmur/sessions/${sessionId} could not be opened to remove what is in it`;
+  expect(faultOf(removed)).toBe(`${what}: ${TOO_MANY}`);
+  expect(existsSync(made.runtime.path)).toBe(true);
+  made.close();
 });
 
 test("what another program keeps beside the runtime directory stays", async () => {

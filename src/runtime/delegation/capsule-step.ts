@@ -1,10 +1,11 @@
 /** A plan's `capsule` step: one delegation that the caller waits for. The answer is read before the child is ended. */
 
-import type { Coordinates } from "../../registry/artifact-name.ts";
+import { type Coordinates, coordinateText } from "../../registry/artifact-name.ts";
+import { ok } from "../../result.ts";
 import type { Clock } from "../clock.ts";
 import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { launch } from "../launch/launch.ts";
-import type { LaunchedChild, ReportedChild } from "../launch/outcome.ts";
+import type { ReportedChild } from "../launch/outcome.ts";
 import { isRegistered, type RegisteredSession, type Session } from "../session/session.ts";
 import { endChild, endUnposted, pastDeadline, type WatchedChild } from "./child.ts";
 import { resultText } from "./result-file.ts";
@@ -154,7 +155,7 @@ async function seeAndEnd(watched: WatchedChild, step: CapsuleStep): Promise<Step
   const seen = await seeChild(watched, step.task, step.signal);
   if (seen.kind === "completed") {
     await endChild(watched);
-    return { kind: seen.kind, text: seen.text ?? (await answerIn(watched.child, seen.script)) };
+    return seen.text === undefined ? answerIn(watched, seen.script) : { kind: seen.kind, text: seen.text };
   }
   const { kind, text } = seen;
   const why = kind === "timed_out" ? pastDeadline(watched.watchSecs) : undefined;
@@ -162,8 +163,14 @@ async function seeAndEnd(watched: WatchedChild, step: CapsuleStep): Promise<Step
   return { kind, text };
 }
 
-/** The answer of a child that did not answer over A2A. */
-async function answerIn({ workdir, records, secrets }: LaunchedChild, script?: true): Promise<string> {
-  if (script) return resultText(workdir, secrets);
-  return records.ok ? resultText(records.value, secrets) : "";
+/** The result of a child that completed without an answer over A2A. */
+async function answerIn({ child, session }: WatchedChild, script?: true): Promise<StepEnd> {
+  const { workdir, records, secrets } = child;
+  const directory = script ? ok(workdir) : records;
+  const answer = directory.ok ? await resultText(directory.value, secrets, session.clock) : ok("");
+  if (answer.ok) return { kind: "completed", text: answer.value };
+  return {
+    kind: "failed",
+    text: `the result file of ${coordinateText(child)} could not be read: ${answer.fault}`,
+  };
 }

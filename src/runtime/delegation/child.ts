@@ -1,6 +1,7 @@
 /** The child of a delegation: how long it may run, what it recorded, how it ended, and its end if none is posted. */
 
 import { setImmediate as turn } from "node:timers/promises";
+import { ok, type Result } from "../../result.ts";
 import { describeExit, endAll, lookNow } from "../launch/held-process.ts";
 import type { LaunchedChild } from "../launch/outcome.ts";
 import { redactSaid } from "../redaction.ts";
@@ -56,10 +57,15 @@ export function durationOf({ session, child }: OwnChild): number {
   return Math.round(session.clock.elapsed() - child.readyAt);
 }
 
-/** The record that the child left, if it belongs to this delegation. */
-export function recordOf(own: OwnChild): CompletionRecord | undefined {
-  const { records, secrets } = own.child;
-  return records.ok ? readRecord(records.value.descriptor, own.child, durationOf(own), secrets) : undefined;
+/**
+ * The record that the child left, if it belongs to this delegation. The fault says why it could not be read. If no
+ * descriptor is free, this waits up to 2 s for one.
+ */
+export async function recordOf(own: OwnChild): Promise<Result<CompletionRecord | undefined, string>> {
+  const { child, session } = own;
+  if (!child.records.ok) return ok(undefined);
+  const { descriptor } = child.records.value;
+  return readRecord(descriptor, child, durationOf(own), child.secrets, session.clock);
 }
 
 /** Records a report in the child's records directory, and posts it with `post`. Returns whether there is a record now. */
@@ -101,7 +107,12 @@ export type DelegationEnd =
       readonly how: string;
     }
   /** Its child is gone, and neither its exit status nor its outcome is known. */
-  | { readonly kind: "lost"; readonly why: string };
+  | { readonly kind: "lost"; readonly why: string }
+  /**
+   * Its child may have left its own record, but it could not be read (`why`), so nothing is written over it. `reason`: why
+   * its launcher ended it, if it did.
+   */
+  | { readonly kind: "unread"; readonly why: string; readonly reason?: string };
 
 /** The complete detail for a child that the delegating task ended. */
 const ENDED_BY_PARENT = "the parent ended this delegation";
@@ -122,6 +133,7 @@ export function reportOf(end: DelegationEnd, durationMs: number): Report | undef
     case "terminated":
       return byLauncher("terminated", end.by === "deadline" ? `${end.reason}\n${end.how}` : ENDED_BY_PARENT);
     case "lost":
+    case "unread":
       return undefined;
     default:
       return end satisfies never;
@@ -130,7 +142,8 @@ export function reportOf(end: DelegationEnd, durationMs: number): Report | undef
 
 /**
  * Ends a child whose outcome is not posted, and records it as `terminated`. A child that had exited already keeps its
- * own record; if it left none, it is recorded as `crashed`.
+ * own record; if it left none, it is recorded as `crashed`. A record that cannot be read stays, and the operator gets one
+ * line.
  *
  * @param own what happens to a record that the child writes while it is being ended. `replaced`: the child is in the
  *   middle of its task, so the launcher's record replaces it (API page, "A child ends with its parent"). `kept`: the
@@ -138,11 +151,16 @@ export function reportOf(end: DelegationEnd, durationMs: number): Report | undef
  * @param why the reason, if there is more to say than that its parent ended it. The exit status is added
  */
 export async function endUnposted(started: OwnChild, own: "replaced" | "kept", why?: string): Promise<void> {
-  const { child } = started;
+  const { child, session } = started;
   const byItself = await hasExited(child);
-  const left = recordOf(started);
+  let left = await recordOf(started);
   await endChild(started);
-  if (!child.records.ok || left || (own === "kept" && recordOf(started))) return;
+  if (!left.ok || (own === "kept" && !left.value)) left = await recordOf(started);
+  if (!left.ok) {
+    const file = `completion.json of delegation ${child.delegationId}`;
+    return session.diagnose(`${file} could not be read, so it stays as it is: ${left.fault}`);
+  }
+  if (!child.records.ok || left.value) return;
   const durationMs = durationOf(started);
   const report = reportOf(await unpostedEnd(child, byItself, why), durationMs);
   if (report) await record(started, report);

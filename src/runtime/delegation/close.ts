@@ -37,7 +37,8 @@ export async function closeDelegation(delegation: Delegation, end: DelegationEnd
   }
   const reason = await whyUnknown(child, end);
   // The trace needs no record to know that the launcher ended the child. The task is told only that there is none.
-  if (end.kind === "terminated") traceClose(session, child, since, "terminated", end.reason);
+  const ended = end.kind === "terminated" || end.kind === "unread" ? end.reason : undefined;
+  if (ended !== undefined) traceClose(session, child, since, "terminated", ended);
   else traceClose(session, child, since, "unknown", reason);
   return { identity: child, told: { kind: "unknown", reason } };
 }
@@ -88,19 +89,24 @@ async function recorded(
   const { records, delegationId, secrets } = child;
   const runtime = session.directories.runtime.descriptor;
   const answer: Answer = records.ok
-    ? await readAnswer(records.value.descriptor, { runtime, delegationId, secrets })
+    ? await readAnswer(records.value.descriptor, { runtime, delegationId, secrets, clock: session.clock })
     : { kind: "none" };
   return { kind: "recorded", status, durationMs, detail: said, answer };
 }
 
 async function whyUnknown({ records, exited }: LaunchedChild, end: DelegationEnd): Promise<string> {
-  const unwritten = end.kind === "lost" ? "it left none" : "its completion.json could not be written";
-  const why = records.ok ? unwritten : records.fault;
+  const why = records.ok ? whyNone(end) : records.fault;
   const known = reasonOf(end) ?? describeExit(await exited);
   return `no record of how it ended can be read: ${why}; what its launcher saw: ${known}`;
 }
 
-/** Why it ended this way, for the trace; `null` if the child reported its own end. */
+function whyNone(end: DelegationEnd): string {
+  if (end.kind === "lost") return "it left none";
+  if (end.kind === "unread") return `its completion.json could not be read: ${end.why}`;
+  return "its completion.json could not be written";
+}
+
+/** Why it ended this way, for the trace; `null` if the child reported its own end, or may have. */
 function reasonOf(end: DelegationEnd): string | null {
   switch (end.kind) {
     case "reported":
@@ -111,6 +117,8 @@ function reasonOf(end: DelegationEnd): string | null {
       return end.reason;
     case "lost":
       return end.why;
+    case "unread":
+      return end.reason ?? null;
     default:
       return end satisfies never;
   }
@@ -138,6 +146,8 @@ function result({ delegationId }: DelegationIdentity, answer: Answer): string {
   switch (answer.kind) {
     case "none":
       return "result: none (the child wrote no result file)";
+    case "unread":
+      return `result: none (the child's result file could not be read: ${answer.reason})`;
     case "empty":
       return "result: (the child's result file is empty)";
     case "whole":

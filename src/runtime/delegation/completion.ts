@@ -1,12 +1,14 @@
 /** A completion: how a delegation's end is described in `completion.json` and to the parent's door. */
 
 import { bareName, type Coordinates } from "../../registry/artifact-name.ts";
+import { fault, ok, type Result } from "../../result.ts";
 import { writeAll } from "../../sys/content.ts";
 import type { Descriptor } from "../../sys/descriptors.ts";
 import { describeError, type Errno, type Posix } from "../../sys/library.ts";
+import type { Clock } from "../clock.ts";
 import { redactSaid } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
-import { openRegularFile, readAtOnce, replaceFile } from "../tree/files.ts";
+import { openIfThere, readAtOnce, replaceFile } from "../tree/files.ts";
 import type { HeldDirectory } from "../tree/held.ts";
 import { parseJsonObject, stringIn } from "../wire.ts";
 import { cutText } from "./untrusted.ts";
@@ -101,17 +103,30 @@ export function writeRecord(
 
 /**
  * Reads the record of this delegation. A record that names another delegation, another session or an unknown status
- * counts as unreadable. If its duration is not valid, the launcher's own measure, `durationMs`, replaces it.
+ * counts as none. If its duration is not valid, the launcher's own measure, `durationMs`, replaces it.
  *
  * @param secrets taken out of the record's texts
+ * @param clock for the wait if no descriptor is free: 2 s at most
+ * @returns `undefined` if there is no valid record; as a fault, why it is not known whether there is one
  */
-export function readRecord(
+export async function readRecord(
   directory: Descriptor,
   identity: DelegationIdentity,
   durationMs: number,
   secrets: readonly Secret[],
+  clock: Clock,
+): Promise<Result<CompletionRecord | undefined, string>> {
+  const text = await readText(directory, clock);
+  return text.ok ? ok(parseRecord(text.value, identity, durationMs, secrets)) : text;
+}
+
+function parseRecord(
+  text: string,
+  identity: DelegationIdentity,
+  durationMs: number,
+  secrets: readonly Secret[],
 ): CompletionRecord | undefined {
-  const fields = parseJsonObject(readText(directory) ?? "");
+  const fields = parseJsonObject(text);
   if (fields?.delegation_id !== identity.delegationId || fields.session_id !== identity.sessionId) {
     return undefined;
   }
@@ -132,13 +147,14 @@ export function readRecord(
   };
 }
 
-function readText(directory: Descriptor): string | undefined {
-  const file = openRegularFile(directory, [FILE]);
-  if (!file.ok) return undefined;
+/** Empty if there is no such file, or a longer one than any record. */
+async function readText(directory: Descriptor, clock: Clock): Promise<Result<string, string>> {
+  const file = await openIfThere(directory, [FILE], clock);
+  if (!file.ok || !file.value) return file.ok ? ok("") : file;
   try {
     const bytes = readAtOnce(file.value, MAX_RECORD_BYTES + 1);
-    if (!bytes.ok || bytes.value.length > MAX_RECORD_BYTES) return undefined;
-    return Buffer.from(bytes.value).toString("utf8");
+    if (!bytes.ok) return fault(describeError(bytes.fault));
+    return ok(bytes.value.length > MAX_RECORD_BYTES ? "" : Buffer.from(bytes.value).toString("utf8"));
   } finally {
     file.value.close();
   }

@@ -1,13 +1,21 @@
 /** The file in which a capsule leaves its answer: written by the capsule, read by its parent. */
 
-import { fault, type Result } from "../../result.ts";
+import { fault, ok, type Result } from "../../result.ts";
 import { writeAll } from "../../sys/content.ts";
 import { close, type Descriptor } from "../../sys/descriptors.ts";
 import { describeError, type Posix } from "../../sys/library.ts";
-import { CHILD_FILE_BYTES, readChildFile } from "../child-files.ts";
+import { CHILD_FILE_BYTES } from "../child-files.ts";
+import type { Clock } from "../clock.ts";
 import { createRedactor, redactBytes } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
-import { chunksOf, openRegularFile, type RegularFile, readAtOnce, replaceFile } from "../tree/files.ts";
+import {
+  chunksOf,
+  openIfThere,
+  openRegularFile,
+  type RegularFile,
+  readAtOnce,
+  replaceFile,
+} from "../tree/files.ts";
 import { ensureDirectoryAt, type HeldDirectory } from "../tree/held.ts";
 import { CUT_MARK, decodeUtf8, wholeCharacters } from "./untrusted.ts";
 
@@ -48,6 +56,8 @@ const MAX_SHOWN_BYTES = 64 * 1024;
 
 export type Answer =
   | { readonly kind: "none" }
+  /** It is not known whether the child left one. */
+  | { readonly kind: "unread"; readonly reason: string }
   | { readonly kind: "empty" }
   | { readonly kind: "whole"; readonly text: string }
   | {
@@ -72,6 +82,8 @@ interface Keeping {
   readonly delegationId: string;
   /** What to take out of the answer. Nothing else is removed. */
   readonly secrets: readonly Secret[];
+  /** For the wait if no descriptor is free: 2 s at most. */
+  readonly clock: Clock;
 }
 
 /** Longer than the longest secret. Reading this many bytes past a cut shows whether a secret crosses it. */
@@ -83,8 +95,9 @@ const BEYOND_BYTES = 8 * 1024 + 4;
  * still write to it.
  */
 export async function readAnswer(directory: Descriptor, keeping: Keeping): Promise<Answer> {
-  const file = openRegularFile(directory, NAMES);
-  if (!file.ok) return { kind: "none" };
+  const file = await openIfThere(directory, NAMES, keeping.clock);
+  if (!file.ok) return { kind: "unread", reason: file.fault };
+  if (!file.value) return { kind: "none" };
   try {
     return await readOpened(file.value, keeping);
   } finally {
@@ -96,7 +109,7 @@ async function readOpened(file: RegularFile, keeping: Keeping): Promise<Answer> 
   const total = file.size;
   // Read more than is shown, to see whether the cut falls inside a character or a token.
   const head = readAtOnce(file, Math.min(total, MAX_SHOWN_BYTES + BEYOND_BYTES));
-  if (!head.ok) return { kind: "none" };
+  if (!head.ok) return { kind: "unread", reason: describeError(head.fault) };
   if (head.value.length === 0) return { kind: "empty" };
   const { secrets } = keeping;
   const shownBytes = wholeCharacters(head.value, Math.min(total, MAX_SHOWN_BYTES));
@@ -140,16 +153,29 @@ async function keep(
   }
 }
 
-/** The whole result file, with the secrets taken out; empty if no file can be read. */
-export async function resultText(directory: HeldDirectory, secrets: readonly Secret[]): Promise<string> {
+/**
+ * The whole result file, with the secrets taken out; empty if there is none. The fault says why it could not be read. If no
+ * descriptor is free, this waits up to 2 s for one.
+ */
+export async function resultText(
+  directory: HeldDirectory,
+  secrets: readonly Secret[],
+  clock: Clock,
+): Promise<Result<string, string>> {
+  const file = await openIfThere(directory.descriptor, NAMES, clock);
+  if (!file.ok || !file.value) return file.ok ? ok("") : file;
   const chunks: Uint8Array[] = [];
-  const read = await readChildFile(directory, NAMES, {
-    limit: CHILD_FILE_BYTES + BEYOND_BYTES,
-    onChunk: (chunk) => void chunks.push(chunk),
-  });
+  try {
+    for await (const chunk of chunksOf(file.value, CHILD_FILE_BYTES + BEYOND_BYTES)) {
+      if (!chunk.ok) return fault(describeError(chunk.fault));
+      chunks.push(chunk.value);
+    }
+  } finally {
+    file.value.close();
+  }
   const bytes = Buffer.concat(chunks);
   const kept = wholeCharacters(bytes, CHILD_FILE_BYTES);
   const text = decodeUtf8(redactBytes(bytes, kept, secrets));
-  if (!read.ok || kept === bytes.length) return text;
-  return `${text}${CUT_MARK}\n[cut at ${kept} of ${read.value.total} bytes]`;
+  if (kept === bytes.length) return ok(text);
+  return ok(`${text}${CUT_MARK}\n[cut at ${kept} of ${Math.max(file.value.size, bytes.length)} bytes]`);
 }

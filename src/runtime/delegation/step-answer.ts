@@ -152,7 +152,10 @@ async function seeScript(watched: WatchedChild, giveUp: AbortSignal, gone: Abort
   if (giveUp.aborted) return canceled(child);
   const byItself = await hasExited(child);
   const completed: Seen = { kind: "completed", script: true };
-  const record = recordOf(watched);
+  const read = await recordOf(watched);
+  if (!read.ok)
+    return { kind: "failed", text: `the completion.json of ${what} could not be read: ${read.fault}` };
+  const record = read.value;
   if (record?.status === "ok") return completed;
   if (record) {
     const detail = quoteChild(child.name, "its detail", record.detail ?? "");

@@ -21,10 +21,21 @@ export type WatchState =
 type EndingCause =
   /** It had reported but did not exit. `record`: its record at that time. */
   | { readonly by: "report"; readonly record: CompletionRecord }
-  | { readonly by: "task" | "deadline" | "backstop"; readonly reason: string };
+  /** `unclear`: it had posted a completion, but its record could not be read. If it can be read later, it counts. */
+  | {
+      readonly by: "task" | "deadline" | "backstop";
+      readonly reason: string;
+      readonly unclear?: true;
+    };
 
-/** What happens. `left` is the child's own record at that moment, if it is needed and can be read. */
-export type WatchEvent = { readonly left: CompletionRecord | undefined } & Happening;
+/**
+ * What happens. `left` is the child's own record at that moment, if it is needed and there is one. `unread`: why it could
+ * not be read, so that it is not known whether there is one.
+ */
+export type WatchEvent = {
+  readonly left: CompletionRecord | undefined;
+  readonly unread?: string | undefined;
+} & Happening;
 
 export type Happening =
   /** The child's process ended. `lost`: why its exit status is not known. */
@@ -81,10 +92,11 @@ export function next(state: WatchState, event: WatchEvent): Step {
 type Running = Extract<WatchState, { kind: "watching" | "leaving" }>;
 
 function whileItRuns(state: Running, event: WatchEvent): Step {
-  const { left } = event;
+  const { left, unread } = event;
   switch (event.kind) {
     case "exited":
       if (left) return over({ kind: "reported", record: left });
+      if (unread !== undefined) return over({ kind: "unread", why: unread });
       if (event.lost !== undefined) return over({ kind: "lost", why: event.lost });
       return { state: { kind: "explaining" }, effects: ["explain"] };
     case "arrived":
@@ -97,6 +109,9 @@ function whileItRuns(state: Running, event: WatchEvent): Step {
       const hasPosted = state.kind === "leaving" || state.posted;
       if (hasPosted && left) return endReported(left);
       const cause: EndingCause = { by: event.kind, reason: event.reason };
+      if (hasPosted && unread !== undefined) {
+        return { state: { kind: "ending", cause: { ...cause, unclear: true } }, effects: ["end-child"] };
+      }
       return { state: { kind: "ending", cause }, effects: ["refuse-completions", "end-child"] };
     }
     case "backstop":
@@ -113,10 +128,14 @@ function endReported(record: CompletionRecord): Step {
   return { state: { kind: "ending", cause: { by: "report", record } }, effects: ["end-child"] };
 }
 
-function afterItsEnd(cause: EndingCause, { left }: WatchEvent): Step {
+function afterItsEnd(cause: EndingCause, { left, unread }: WatchEvent): Step {
+  if (cause.by !== "report" && cause.unclear) {
+    if (left) return over({ kind: "reported", record: left });
+    if (unread !== undefined) return over({ kind: "unread", why: unread, reason: cause.reason });
+  }
   switch (cause.by) {
     case "report":
-      return over(asReported(cause.record, left));
+      return over(asReported(cause.record, unread === undefined ? left : cause.record));
     case "task":
     case "backstop":
       return over({ kind: "terminated", by: cause.by, reason: cause.reason });

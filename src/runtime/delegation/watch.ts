@@ -1,5 +1,6 @@
 /** One delegation from the moment its child has its task to its close: watch it, end it if needed, report it once. */
 
+import { ok } from "../../result.ts";
 import { within } from "../clock.ts";
 import { describeExit, GRACE_MS, lookNow } from "../launch/held-process.ts";
 import {
@@ -65,13 +66,17 @@ async function endOf(
   const over = Promise.withResolvers<DelegationEnd>();
   const timers: (() => void)[] = [];
   let state = WATCHING;
+  let last = Promise.resolve();
+  /** One after the other, because reading a record may have to wait for a free descriptor. */
   const happens = (happening: Happening) => {
+    last = last.then(() => look(happening)).catch(over.reject);
+  };
+  const look = async (happening: Happening) => {
     // Once it is over, the child's directories are closed, so nothing can be read there.
     if (state.kind === "over") return;
-    const step = next(state, {
-      ...happening,
-      left: readsRecord(happening) ? recordOf(delegation) : undefined,
-    });
+    const read = readsRecord(happening) ? await recordOf(delegation) : ok(undefined);
+    const left = read.ok ? { left: read.value } : { left: undefined, unread: read.fault };
+    const step = next(state, { ...happening, ...left });
     state = step.state;
     if (state.kind === "over") over.resolve(state.end);
     for (const effect of step.effects) perform(effect, delegation, later).then(tell, over.reject);

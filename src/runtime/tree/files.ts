@@ -21,6 +21,7 @@ import {
 } from "../../sys/entries.ts";
 import { describeError, type Errno, faultOfException, type Posix } from "../../sys/library.ts";
 import { statusOf } from "../../sys/status.ts";
+import type { Clock } from "../clock.ts";
 import { openDescendant } from "./held.ts";
 
 /** Open for reading, positioned at its beginning. */
@@ -52,6 +53,32 @@ export function openRegularFile(
   const opened = openForReadingAt(parent.value, name);
   if (parent.value !== directory) close(parent.value);
   return opened.ok ? ifRegular(opened.value) : opened;
+}
+
+/** The errors for a name that nothing has, or a link, or (the last two) a socket. */
+const NO_FILE: readonly Errno[] = ["ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "EOPNOTSUPP"];
+const NO_DESCRIPTOR: readonly Errno[] = ["EMFILE", "ENFILE"];
+const TRIES = 20;
+const PAUSE_MS = 100;
+
+/**
+ * `openRegularFile`, for a file whose absence means something. `undefined`: there is certainly no such regular file. The
+ * fault is the error in words, which says nothing about the file. If no descriptor is free, this waits up to 2 s for one,
+ * and `directory` must stay open meanwhile.
+ */
+export async function openIfThere(
+  directory: Descriptor,
+  names: readonly string[],
+  clock: Clock,
+): Promise<Result<RegularFile | undefined, string>> {
+  for (let tries = TRIES; ; tries--) {
+    const opened = openRegularFile(directory, names);
+    if (opened.ok) return opened;
+    const why = opened.fault;
+    if (why === "not-regular" || NO_FILE.includes(why)) return ok(undefined);
+    if (tries === 0 || !NO_DESCRIPTOR.includes(why)) return fault(describeError(why));
+    await new Promise<void>((resolve) => void clock.after(PAUSE_MS, resolve));
+  }
 }
 
 /** Closes what is no regular file. */

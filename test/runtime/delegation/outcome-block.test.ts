@@ -34,6 +34,11 @@ The report has three findings. …
   });
 
   test.each<[string, Answer, string]>([
+    [
+      "could not be read",
+      { kind: "unread", reason: "Too many open files (os error 24)" },
+      "result: none (the child's result file could not be read: Too many open files (os error 24))",
+    ],
     ["is missing", { kind: "none" }, "result: none (the child wrote no result file)"],
     ["is empty", { kind: "empty" }, "result: (the child's result file is empty)"],
     [

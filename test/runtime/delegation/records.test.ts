@@ -2,12 +2,24 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { CompletionRecord } from "../../../src/runtime/delegation/completion.ts";
-import { readRecord, writeRecord } from "../../../src/runtime/delegation/completion.ts";
+import {
+  type DelegationIdentity,
+  readRecord as read,
+  writeRecord,
+} from "../../../src/runtime/delegation/completion.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
 import { close } from "../../../src/sys/descriptors.ts";
+import { manualClock } from "../../kit/manual-clock.ts";
 import { hold, identity, scratch } from "./kit.ts";
 
 const TOKEN = new Secret("operator-token-0123456789abcdef");
+/** A valid record. That it can be read is certain here. */
+async function readRecord(directory: number, of: DelegationIdentity, ms: number, secrets: readonly Secret[]) {
+  const found = await read(directory, of, ms, secrets, manualClock());
+  if (!found.ok) throw new Error(found.fault);
+  return found.value;
+}
+
 const record: CompletionRecord = {
   status: "ok",
   durationMs: 12,
@@ -24,7 +36,7 @@ async function written(
   const path = scratch();
   const held = hold(path);
   expect(await writeRecord(held, identity(), what)).toEqual({ ok: true, value: undefined });
-  const read = readRecord(held, identity(), 99, []);
+  const read = await readRecord(held, identity(), 99, []);
   close(held);
   return { text: readFileSync(join(path, "completion.json"), "utf8"), read, path };
 }
@@ -56,9 +68,9 @@ describe("completion.json", () => {
     writeFileSync(elsewhere, "untouched");
     symlinkSync(elsewhere, join(path, "completion.json"));
     const held = hold(path);
-    expect(readRecord(held, identity(), 0, [])).toBeUndefined();
+    expect(await readRecord(held, identity(), 0, [])).toBeUndefined();
     expect((await writeRecord(held, identity(), record)).ok).toBe(true);
-    expect(readRecord(held, identity(), 0, [])?.status).toBe("ok");
+    expect((await readRecord(held, identity(), 0, []))?.status).toBe("ok");
     close(held);
     expect(readFileSync(elsewhere, "utf8")).toBe("untouched");
   });
@@ -79,7 +91,7 @@ describe("completion.json", () => {
     ["no object", "[]"],
     ["half a file", '{"delegation_id": "dlg_0193", "session_id": "ses_'],
     ["too long", { detail: "x".repeat(300_000) }],
-  ])("is unreadable if it is %s", (_, what) => {
+  ])("is unreadable if it is %s", async (_, what) => {
     const path = scratch();
     const whole = { delegation_id: "dlg_0193", session_id: "ses_0193", status: "ok", duration_ms: 1 };
     writeFileSync(
@@ -87,11 +99,11 @@ describe("completion.json", () => {
       typeof what === "string" ? what : JSON.stringify({ ...whole, ...what }),
     );
     const held = hold(path);
-    expect(readRecord(held, identity(), 0, [])).toBeUndefined();
+    expect(await readRecord(held, identity(), 0, [])).toBeUndefined();
     close(held);
   });
 
-  test("has no token in any text", () => {
+  test("has no token in any text", async () => {
     const path = scratch();
     const said = `it is ${TOKEN.reveal()}, or msc1.eyJ.x, or ${TOKEN.reveal().slice(3, 23)}`;
     const record = { delegation_id: "dlg_0193", session_id: "ses_0193", status: "error", duration_ms: 1 };
@@ -101,7 +113,7 @@ describe("completion.json", () => {
     );
     const held = hold(path);
     const shown = "it is <redacted>, or <redacted>, or <redacted>";
-    expect(readRecord(held, identity(), 0, [TOKEN])).toMatchObject({
+    expect(await readRecord(held, identity(), 0, [TOKEN])).toMatchObject({
       detail: shown,
       resultPath: shown,
       deliveryError: shown,
@@ -109,7 +121,7 @@ describe("completion.json", () => {
     close(held);
   });
 
-  test("gives its status, its duration and its cut detail, and no other text of the child", () => {
+  test("gives its status, its duration and its cut detail, and no other text of the child", async () => {
     const path = scratch();
     const forged = {
       delegation_id: "dlg_0193",
@@ -122,7 +134,7 @@ describe("completion.json", () => {
       JSON.stringify({ ...forged, workdir: "/etc", capsule_name: "king", detail: "x".repeat(2_001) }),
     );
     const held = hold(path);
-    expect(readRecord(held, identity(), 77, [TOKEN])).toEqual({
+    expect(await readRecord(held, identity(), 77, [TOKEN])).toEqual({
       ...record,
       status: "error",
       durationMs: 77,

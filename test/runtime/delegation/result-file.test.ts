@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import {
   existsSync,
   mkdirSync,
@@ -11,10 +11,13 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { CHILD_FILE_BYTES as MAX_KEPT_BYTES } from "../../../src/runtime/child-files.ts";
-import { leaveResult, readAnswer } from "../../../src/runtime/delegation/result-file.ts";
+import { leaveResult, readAnswer, resultText } from "../../../src/runtime/delegation/result-file.ts";
 import { Secret } from "../../../src/runtime/secret.ts";
+import { holdDirectory } from "../../../src/runtime/tree/held.ts";
 import { close } from "../../../src/sys/descriptors.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
+import { manualClock } from "../../kit/manual-clock.ts";
+import { noDescriptors, TOO_MANY } from "../../kit/no-descriptors.ts";
 import { hold, scratch } from "./kit.ts";
 
 /** A child's directory with an `out`, and the runtime directory of its parent. */
@@ -35,6 +38,7 @@ async function answerOf({ child, runtime }: { child: string; runtime: string }) 
     runtime: parents,
     delegationId: "dlg_1",
     secrets: [APPROVAL, OPERATOR],
+    clock: manualClock(),
   });
   close(held);
   close(parents);
@@ -156,6 +160,50 @@ describe("an answer", () => {
   });
 });
 
+describe("a result that no descriptor is free for", () => {
+  /** Both ways to read it. Nothing can be opened at first. */
+  function reading(at: ReturnType<typeof places>) {
+    const clock = manualClock();
+    const [child, runtime] = [hold(at.child), hold(at.runtime)];
+    onTestFinished(() => [child, runtime].forEach(close));
+    const give = noDescriptors();
+    const keeping = { runtime, delegationId: "dlg_1", secrets: [], clock };
+    const answer = readAnswer(child, keeping);
+    const text = resultText(holdDirectory(at.child, child), [], clock);
+    return { clock, give, read: Promise.all([answer, text]) };
+  }
+
+  test("is read once one is free", async () => {
+    const at = places();
+    writeFileSync(at.result, "the answer");
+    const { clock, give, read } = reading(at);
+    await clock.advance(1_000).finally(give);
+    await clock.advance(1_000);
+    expect(await read).toEqual([
+      { kind: "whole", text: "the answer" },
+      { ok: true, value: "the answer" },
+    ]);
+    expect(clock.waiting()).toBe(0);
+  });
+
+  test("is not taken for missing if none becomes free within 2 s", async () => {
+    const at = places();
+    writeFileSync(at.result, "the answer");
+    const { clock, give, read } = reading(at);
+    await clock.advance(2_000).finally(give);
+    expect(await read).toEqual([
+      { kind: "unread", reason: TOO_MANY },
+      { ok: false, fault: TOO_MANY },
+    ]);
+  });
+
+  test("is empty for a step if it is certainly missing", async () => {
+    const child = hold(scratch());
+    expect(await resultText(holdDirectory("", child), [], manualClock())).toEqual({ ok: true, value: "" });
+    close(child);
+  });
+});
+
 describe("a result that is no answer", () => {
   test("may be a missing file or a missing folder", async () => {
     const at = places();
@@ -173,6 +221,11 @@ describe("a result that is no answer", () => {
     const folder = places();
     mkdirSync(folder.result);
     expect(await answerOf(folder)).toEqual({ kind: "none" });
+
+    const socket = places();
+    const listener = Bun.listen({ unix: socket.result, socket: { data() {} } });
+    expect(await answerOf(socket)).toEqual({ kind: "none" });
+    listener.stop();
 
     const fifo = places();
     expect(Bun.spawnSync(["mkfifo", fifo.result]).exitCode).toBe(0);

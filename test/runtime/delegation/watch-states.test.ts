@@ -16,21 +16,27 @@ const LATER: CompletionRecord = { ...RECORD, status: "error" };
 const SPOILT: CompletionRecord = { ...RECORD, delivered: false };
 
 const none = { left: undefined };
-/** Each event, without a record of the child's own and with one, where that matters. */
+const unread = { left: undefined, unread: "no descriptor" };
+/** Each event, without a record of the child's own, with one, and with one that cannot be read, where that matters. */
 const EVENTS = {
   exited: { kind: "exited", ...none },
   "exited, lost": { kind: "exited", lost: "lost", ...none },
   "exited, record": { kind: "exited", left: RECORD },
   "exited, lost, record": { kind: "exited", lost: "lost", left: RECORD },
+  "exited, unread": { kind: "exited", ...unread },
   arrived: { kind: "arrived", ...none },
   overdue: { kind: "overdue", ...none },
   "overdue, record": { kind: "overdue", left: RECORD },
+  "overdue, unread": { kind: "overdue", ...unread },
   task: { kind: "task", reason: "its task ended", ...none },
   "task, record": { kind: "task", reason: "its task ended", left: RECORD },
+  "task, unread": { kind: "task", reason: "its task ended", ...unread },
   deadline: { kind: "deadline", reason: "too long", ...none },
   "deadline, record": { kind: "deadline", reason: "too long", left: RECORD },
+  "deadline, unread": { kind: "deadline", reason: "too long", ...unread },
   ended: { kind: "ended", ...none },
   "ended, record": { kind: "ended", left: LATER },
+  "ended, unread": { kind: "ended", ...unread },
   explained: { kind: "explained", how: "status 1\nwords", ...none },
   "explained, record": { kind: "explained", how: "status 1\nwords", left: LATER },
   backstop: { kind: "backstop", reason: "no outcome", ...none },
@@ -45,6 +51,14 @@ const STATES = {
   "ending, reported": { kind: "ending", cause: { by: "report", record: RECORD } },
   "ending by task": { kind: "ending", cause: { by: "task", reason: "its task ended" } },
   "ending at deadline": { kind: "ending", cause: { by: "deadline", reason: "too long" } },
+  "ending by task, unclear": {
+    kind: "ending",
+    cause: { by: "task", reason: "its task ended", unclear: true },
+  },
+  "ending at deadline, unclear": {
+    kind: "ending",
+    cause: { by: "deadline", reason: "too long", unclear: true },
+  },
   "ending at backstop": { kind: "ending", cause: { by: "backstop", reason: "no outcome" } },
   "explaining a crash": { kind: "explaining" },
   "explaining its deadline": { kind: "explaining", reason: "too long" },
@@ -53,6 +67,15 @@ const STATES = {
   "reported, spoilt": { kind: "over", end: { kind: "reported", record: SPOILT } },
   crashed: { kind: "over", end: { kind: "crashed", how: "status 1\nwords" } },
   lost: { kind: "over", end: { kind: "lost", why: "lost" } },
+  unread: { kind: "over", end: { kind: "unread", why: "no descriptor" } },
+  "unread, ended by task": {
+    kind: "over",
+    end: { kind: "unread", why: "no descriptor", reason: "its task ended" },
+  },
+  "unread, ended at deadline": {
+    kind: "over",
+    end: { kind: "unread", why: "no descriptor", reason: "too long" },
+  },
   "terminated by task": { kind: "over", end: { kind: "terminated", by: "task", reason: "its task ended" } },
   "terminated at deadline": {
     kind: "over",
@@ -77,6 +100,7 @@ const exits: Row = {
   "exited, lost": ["lost"],
   "exited, record": ["reported"],
   "exited, lost, record": ["reported"],
+  "exited, unread": ["unread"],
 };
 const ends: Row = {
   task: ["ending by task", ...END],
@@ -86,6 +110,8 @@ const ends: Row = {
 const reports: Row = {
   "task, record": ["ending, reported", "end-child"],
   "deadline, record": ["ending, reported", "end-child"],
+  "task, unread": ["ending by task, unclear", "end-child"],
+  "deadline, unread": ["ending at deadline, unclear", "end-child"],
 };
 
 const TABLE: Partial<Record<StateName, Row>> = {
@@ -96,6 +122,8 @@ const TABLE: Partial<Record<StateName, Row>> = {
     arrived: ["leaving", "await-exit"],
     "task, record": ["ending by task", ...END],
     "deadline, record": ["ending at deadline", ...END],
+    "task, unread": ["ending by task", ...END],
+    "deadline, unread": ["ending at deadline", ...END],
   },
   "watching, posted": { ...exits, ...ends, ...reports, ...backstop, arrived: ["leaving", "await-exit"] },
   leaving: {
@@ -104,24 +132,45 @@ const TABLE: Partial<Record<StateName, Row>> = {
     ...reports,
     ...backstop,
     overdue: ["watching, posted"],
+    "overdue, unread": ["watching, posted"],
     "overdue, record": ["ending, reported", "end-child"],
   },
   "ending, reported": {
     ended: ["reported, spoilt"],
     "ended, record": ["reported, written later"],
+    "ended, unread": ["reported"],
     backstop: ["reported, spoilt"],
     "backstop, record": ["reported, written later"],
   },
-  "ending by task": { ...backstop, ended: ["terminated by task"], "ended, record": ["terminated by task"] },
+  "ending by task": {
+    ...backstop,
+    ended: ["terminated by task"],
+    "ended, record": ["terminated by task"],
+    "ended, unread": ["terminated by task"],
+  },
+  "ending by task, unclear": {
+    ...backstop,
+    ended: ["terminated by task"],
+    "ended, record": ["reported, written later"],
+    "ended, unread": ["unread, ended by task"],
+  },
+  "ending at deadline, unclear": {
+    ...backstop,
+    ended: ["explaining its deadline", "explain"],
+    "ended, record": ["reported, written later"],
+    "ended, unread": ["unread, ended at deadline"],
+  },
   "ending at deadline": {
     ...backstop,
     ended: ["explaining its deadline", "explain"],
     "ended, record": ["explaining its deadline", "explain"],
+    "ended, unread": ["explaining its deadline", "explain"],
   },
   "ending at backstop": {
     ...backstop,
     ended: ["terminated at backstop"],
     "ended, record": ["terminated at backstop"],
+    "ended, unread": ["terminated at backstop"],
   },
   "explaining a crash": { ...backstop, explained: ["crashed"], "explained, record": ["crashed"] },
   "explaining its deadline": {

@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { close } from "../../../src/sys/descriptors.ts";
+import { noDescriptors, TOO_MANY } from "../../kit/no-descriptors.ts";
 import { hold } from "./kit.ts";
 import { type PlayedTask, playedTask, settled, turns, WATCH_SECS } from "./played.ts";
 import { CLEAN, KILLED, type Play } from "./played-child.ts";
@@ -131,6 +132,83 @@ describe("a child without a readable record", () => {
     expect(played.diagnosed).toEqual([
       "completion.json of delegation dlg_0 could not be written: Is a directory (os error 21)",
     ]);
+  });
+});
+
+describe("a record that no descriptor is free for", () => {
+  async function leftUnread() {
+    const played = playedTask();
+    const child = await played.start();
+    child.writes({ of_its_own: "words" });
+    child.answers("an answer");
+    const give = noDescriptors();
+    child.leave(CLEAN);
+    await turns();
+    return { played, child, give };
+  }
+
+  test("counts once it can be read", async () => {
+    const { played, child, give } = await leftUnread();
+    await played.clock.advance(1_000).finally(give);
+    const text = await settled(played);
+    expect(text).toContain("ended ok:");
+    expect(text).toContain("\nresult:\nan answer\n");
+    expect(child.record()).toMatchObject({ status: "ok", of_its_own: "words" });
+    expect(played.diagnosed).toEqual([]);
+  });
+
+  test("is never written over, and the task hears why its outcome is unknown", async () => {
+    const { played, child, give } = await leftUnread();
+    await played.clock.advance(3_000).finally(give);
+    const text = await settled(played);
+    expect(text).toContain("ended unknown:");
+    const why = `its completion.json could not be read: ${TOO_MANY}; what its launcher saw: exit status: 0`;
+    expect(text).toContain(`no record of how it ended can be read: ${why}`);
+    expect(child.record()).toMatchObject({ status: "ok", of_its_own: "words" });
+  });
+
+  test("counts if it can be read once the child that had posted it was ended", async () => {
+    let give = () => {};
+    const played = playedTask();
+    const child = await played.start({
+      onSignal: (_, self) => {
+        give();
+        self.leave(CLEAN);
+      },
+    });
+    child.writes({ of_its_own: "words" });
+    played.post(child);
+    await turns();
+    give = noDescriptors();
+    const canceled = played.task.cancel();
+    await turns();
+    await played.clock.advance(3_000).finally(() => give());
+    await canceled;
+    expect(child.signals).toEqual(["SIGTERM"]);
+    expect(child.record()).toMatchObject({ status: "ok", of_its_own: "words" });
+    expect(played.closes()).toEqual([{ outcome: "ok", reason: null }]);
+  });
+
+  test("stays if its child did not accept its task", async () => {
+    let give = () => {};
+    const played = playedTask({
+      deliver: async () => {
+        give = noDescriptors();
+        return { ok: false, fault: "it rejected the task" };
+      },
+    });
+    const child = played.child({
+      onSignal: (_, self) => {
+        give();
+        self.leave(CLEAN);
+      },
+    });
+    child.writes({ of_its_own: "words" });
+    const called = played.call();
+    await turns();
+    await played.clock.advance(3_000).finally(() => give());
+    expect((await called).kind).toBe("failed");
+    expect(child.record()).toMatchObject({ status: "ok", of_its_own: "words" });
   });
 });
 
