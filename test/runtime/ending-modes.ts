@@ -43,6 +43,19 @@ export const ENDING_MODES = {
     say("open\n");
     forever();
   },
+  /** An agent whose wind-down fails. */
+  "failing-agent": async () => {
+    const session = await open();
+    endWithSpawner(session, {
+      kind: "agent",
+      recordSpawnerEnded: () => {},
+      windDown: () => {
+        throw new Error("the disk is full");
+      },
+    });
+    await announceReady(session);
+    forever();
+  },
   /**
    * An agent that has begun to wind down once the file `winding-down` is there, and has once `go` is there. `rereads`: the
    * program listens for SIGHUP itself, and says so.

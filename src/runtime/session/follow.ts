@@ -1,5 +1,6 @@
 /** What a child does when its spawner has ended (API page, "A child ends with its parent"). */
 
+import { messageOf } from "../../os-error.ts";
 import { type Clock, within } from "../clock.ts";
 import { type HeldLifeline, TEARDOWN_MS, TERMINATED_STATUS } from "../contract/lifeline.ts";
 import { HURRIED_GRACE_MS } from "../launch/held-process.ts";
@@ -8,7 +9,7 @@ import { deregister } from "./registration.ts";
 import type { Session } from "./session.ts";
 import { asOwn, type EndSignal, isLeftToProgram, signalsToHear } from "./signals.ts";
 
-/** How long a script child may take to give its slot back to the daemon before it exits. */
+/** How long a script child, or an agent whose wind-down failed, may take to give its slot back before it exits. */
 const RETIRE_MS = 250;
 /** How long a script child may live after its spawner's end, whatever its main thread does. */
 const SCRIPT_MS = 1_000;
@@ -29,12 +30,16 @@ export type Ending =
       readonly kind: "agent";
       /** Appends `spawner_ended` to the trace. Not called if a wind-down had already begun. */
       readonly recordSpawnerEnded: () => void;
-      /** Cancels what is running, ends the session, and returns the exit status. Called once. */
+      /**
+       * Cancels what is running, ends the session, and returns the exit status. Called once. If it throws or rejects, the
+       * operator gets one line, the slot is given back, and the exit status is 1.
+       */
       readonly windDown: (by: EndedBy) => Promise<number>;
     };
 
 /** What to end: a session, or whatever exists of one so far. */
-export interface Followed extends Partial<Pick<Session, "registration" | "directories" | "hurry">> {
+export interface Followed
+  extends Partial<Pick<Session, "registration" | "directories" | "hurry" | "diagnose">> {
   readonly lifeline: HeldLifeline | undefined;
   readonly clock: Clock;
 }
@@ -82,9 +87,17 @@ export function endWithSpawner(followed: Followed, ending: Ending, self: Process
   const end = (by: EndedBy) => {
     if (begun) return;
     begun = true;
-    if (ending.kind === "script") return exitRetired(followed, self);
-    if (by === "spawner") ending.recordSpawnerEnded();
-    ending.windDown(by).then(self.exit, () => self.exit(1));
+    if (ending.kind === "script") return exitRetired(followed, self, TERMINATED_STATUS);
+    const warn = (what: string, error: unknown) =>
+      followed.diagnose?.(`warning: ${what} failed: ${messageOf(error)}`);
+    // Both are the program's own, and may throw at once or later.
+    const recordEnd = async () => by === "spawner" && ending.recordSpawnerEnded();
+    const windDown = async () => ending.windDown(by);
+    recordEnd().catch((error) => warn("recording the spawner's end", error));
+    windDown().then(self.exit, (error) => {
+      warn("winding down", error);
+      exitRetired(followed, self, 1);
+    });
   };
   self.onTerminate(
     (signal) => {
@@ -108,9 +121,9 @@ export function endWithSpawner(followed: Followed, ending: Ending, self: Process
   });
 }
 
-/** Gives its slot and its runtime directory back, as far as the short time allows. */
-function exitRetired({ registration, directories, clock }: Followed, self: Process): void {
-  const exit = () => self.exit(TERMINATED_STATUS);
+/** Gives its slot and its runtime directory back, as far as the short time allows, and exits with this status. */
+function exitRetired({ registration, directories, clock }: Followed, self: Process, status: number): void {
+  const exit = () => self.exit(status);
   const steps = [registration && deregister(registration, "failed"), directories?.removeRuntime()].filter(
     (step) => step !== undefined,
   );

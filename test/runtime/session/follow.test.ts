@@ -17,8 +17,9 @@ function scene(ending: (log: string[]) => Ending, registrationOf?: (log: string[
   let terminate = (_: EndSignal) => {};
   const hurry = new AbortController();
   const exitAfter = (ms: number) => void bounds.push(ms);
+  const diagnose = (line: string) => void log.push(line);
   endWithSpawner(
-    { lifeline: { ended, exitAfter }, clock, hurry, registration: registrationOf?.(log) },
+    { lifeline: { ended, exitAfter }, clock, hurry, diagnose, registration: registrationOf?.(log) },
     ending(log),
     {
       onTerminate: (handler) => {
@@ -166,9 +167,61 @@ test("a signal after the end starts no second wind-down", async () => {
   expect(log).toEqual(["spawner_ended", "wind down"]);
 });
 
-test("a wind-down that fails is a failed exit", async () => {
-  const { log, terminate, turn } = scene(agent(() => Promise.reject(new Error("disk full"))));
-  terminate();
+describe("a wind-down that fails is a failed exit, is told, and gives the slot back,", () => {
+  const thrown = () => {
+    throw new Error("disk full");
+  };
+  test.each([
+    ["rejects", () => Promise.reject(new Error("disk full"))],
+    ["throws", thrown],
+  ])("where it %s", async (_, windDown) => {
+    const { log, terminate, turn } = scene(agent(windDown), registered);
+    terminate();
+    await turn();
+    expect(log).toEqual([
+      "wind down",
+      "warning: winding down failed: disk full",
+      "deregister failed",
+      "exit 1",
+    ]);
+  });
+
+  test("if the daemon answers in time", async () => {
+    const { log, clock, terminate, turn } = scene(agent(thrown), (log) => {
+      const { client, credential } = registered(log);
+      return { client: { ...client, deregister: () => new Promise(() => {}) }, credential };
+    });
+    terminate();
+    await turn();
+    await clock.advance(249);
+    expect(log.at(-1)).toStartWith("warning: ");
+    await clock.advance(1);
+    await turn();
+    expect(log.at(-1)).toBe("exit 1");
+  });
+});
+
+test.each([
+  [
+    "throws",
+    () => {
+      throw new Error("disk full");
+    },
+  ],
+  ["rejects", () => Promise.reject(new Error("disk full"))],
+])("an agent winds down even if its own record of the spawner's end %s", async (_, recordSpawnerEnded) => {
+  const { log, endSpawner, turn } = scene(
+    (log) =>
+      ({
+        ...agent(async () => 0)(log),
+        recordSpawnerEnded,
+      }) as Ending,
+  );
+  endSpawner();
   await turn();
-  expect(log).toEqual(["wind down", "exit 1"]);
+  expect(log.toSorted()).toEqual([
+    "exit 0",
+    "warning: recording the spawner's end failed: disk full",
+    "wind down",
+  ]);
 });

@@ -120,6 +120,14 @@ describe("a script that closes its session", () => {
   });
 });
 
+test("an agent whose wind-down fails gives its slot back, and says why", async () => {
+  using child = await parent().launched("failing-agent");
+  child.signal("SIGTERM");
+  expect(await child.exited).toEqual({ kind: "exited", status: 1 });
+  await until("it is retired", async () => (await statusOf(child.sessionId)) === "failed");
+  await until("it was told", () => parent().written().includes("winding down failed: the disk is full"));
+});
+
 test("a script that an exception ends leaves the record to its launcher, which sees how it ended", async () => {
   using child = await parent().launched("throwing-script", { completionDoor: door().url });
   expect(await child.exited).toEqual({ kind: "exited", status: 1 });
