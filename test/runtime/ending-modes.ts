@@ -1,8 +1,21 @@
 /** How a child's program ends, or is ended, in each of these modes (child-program.ts). */
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { announceReady, closeSession, endWithSpawner } from "../../src/runtime/index.ts";
+import {
+  announceReady,
+  closeSession,
+  endWithSpawner,
+  type Session,
+  serveTask,
+} from "../../src/runtime/index.ts";
 import { agent, details, forever, open, say } from "./child-kit.ts";
+
+function unclocked(session: Session): Session {
+  const elapsed = () => {
+    throw new Error("there is no clock");
+  };
+  return { ...session, clock: { ...session.clock, elapsed } };
+}
 
 export const ENDING_MODES = {
   /** A script whose session is closed by what leaves its scope: an exception. */
@@ -19,6 +32,21 @@ export const ENDING_MODES = {
     writeFileSync("out/result.txt", "the answer");
     await announceReady(session);
     await closeSession(session, details[0] === "failed" ? "failed" : "complete");
+  },
+  /** One that closes its session as something that is no outcome. `unclocked`: it cannot tell how long it took. */
+  "odd-script": async () => {
+    const session = await open();
+    await announceReady(session);
+    await closeSession(details[0] === "unclocked" ? unclocked(session) : session, "done" as "complete");
+  },
+  /** An agent that serves a task, is not given one, and cannot report its end either. */
+  "unclocked-agent": async () => {
+    process.exit(
+      await serveTask(unclocked(await open()), {
+        run: async () => ({ status: "ok" }),
+        signal: AbortSignal.abort(),
+      }),
+    );
   },
   /** An agent that has a door, and closes its session. */
   "closing-agent": async () => {

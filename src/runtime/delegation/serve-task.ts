@@ -113,9 +113,12 @@ function finisherOf(session: Session): (end: TaskEnd, exitStatus: SessionExitSta
   const late = new AbortController();
   hurry.signal.addEventListener("abort", () => clock.after(HURRIED_POST_MS, () => late.abort()));
   const finish = async ({ status, detail }: TaskEnd, exitStatus: SessionExitStatus) => {
-    await reportOwnEnd(session, { status, detail, resultIn: session.directories.records }, late.signal);
-    traceSessionEnd(session, exitStatus);
-    await closeSession(session, status === "ok" ? "complete" : "failed");
+    try {
+      await reportOwnEnd(session, { status, detail, resultIn: session.directories.records }, late.signal);
+      traceSessionEnd(session, exitStatus);
+    } finally {
+      await closeSession(session, status === "ok" ? "complete" : "failed");
+    }
     return 0;
   };
   return (end, exitStatus) => {
@@ -145,7 +148,7 @@ async function runTask(
 ): Promise<RunEnd> {
   const { signal } = task;
   try {
-    const ran = signal.aborted ? CANCELED : await run(task);
+    const ran = signal.aborted ? CANCELED : readEnd(await run(task));
     const end: RunEnd = signal.aborted ? { ...CANCELED, ...ran, status: "error", canceled: true } : ran;
     if (end.answer === undefined) return end;
     const left = await leaveResult(session.directories.records.descriptor, end.answer);
@@ -154,4 +157,16 @@ async function runTask(
     const detail = messageOf(error);
     return { status: "error", detail, ...(signal.aborted && { canceled: true }) };
   }
+}
+
+/** How the run ended. A program in JavaScript may return anything, but its parent reads a status and texts. */
+function readEnd(returned: unknown): TaskEnd {
+  const { status, answer, detail } = (returned ?? {}) as Readonly<Record<string, unknown>>;
+  const given = <Value>(value: Value) => value !== undefined && value !== null;
+  const said = given(detail) ? [messageOf(detail)] : [];
+  const failed = (what: string): TaskEnd => ({ status: "error", detail: [what, ...said].join(": ") });
+  if (status !== "ok" && status !== "error") return failed("the task's run returned no status, ok or error");
+  const isAnswer = typeof answer === "string" || answer instanceof Uint8Array;
+  if (given(answer) && !isAnswer) return failed("the task's run returned an answer that is no text or bytes");
+  return { status, ...(isAnswer && { answer }), ...(given(detail) && { detail: messageOf(detail) }) };
 }

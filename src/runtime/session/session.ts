@@ -4,6 +4,7 @@
  */
 
 import type { Outcome } from "../../api/schemas.ts";
+import { messageOf } from "../../os-error.ts";
 import { printable } from "../../printable.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { libraryFault } from "../../sys/library.ts";
@@ -200,15 +201,17 @@ const serving = new WeakSet<SessionDirectories>();
  * Its records stay. If one of them does not answer, the operator gets one line of warning, and the rest goes on. A
  * second call only waits for the first, whose outcome counts.
  *
+ * @param outcome anything else than `complete` counts as `failed`: the daemon would refuse another word, and keep the slot
  * @param signal when it aborts, we no longer wait for our parent's answer, and 2 s at most for the daemon's
  */
 export function closeSession(session: Session, outcome: Outcome, signal?: AbortSignal): Promise<void> {
   const { directories, hurry } = session;
-  return retire(session, outcome, signal, () => {
+  const isComplete = outcome === "complete";
+  return retire(session, isComplete ? "complete" : "failed", signal, () => {
     const resultIn = serving.has(directories) ? directories.records : directories.workdir;
     // A session that is being ended keeps no slot for the sake of its report.
     const cut = signal ? AbortSignal.any([hurry.signal, signal]) : hurry.signal;
-    return reportOwnEnd(session, { status: outcome === "complete" ? "ok" : "error", resultIn }, cut);
+    return reportOwnEnd(session, { status: isComplete ? "ok" : "error", resultIn }, cut);
   });
 }
 
@@ -232,7 +235,11 @@ async function close(
   report: (() => Promise<void>) | undefined,
 ): Promise<void> {
   const { registration, directories } = session;
-  await report?.();
+  try {
+    await report?.();
+  } catch (error) {
+    session.diagnose(`warning: session ${session.id} could not report its end: ${messageOf(error)}`);
+  }
   if (registration) {
     const answer = await lastAnswer(session.clock, signal, (cut) => deregister(registration, outcome, cut));
     if (answer.kind !== "granted") {

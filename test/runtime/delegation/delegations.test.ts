@@ -1,8 +1,10 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import type { TaskEnd } from "../../../src/runtime/index.ts";
 import { delegate as delegateIn, misdeed, recordOf as readRecordOf, type Started } from "./driving.ts";
 import { sharedHost } from "./shared-host.ts";
+import type { Misdeeds } from "./worker-misdeeds.ts";
 
 const host = sharedHost();
 beforeEach(() => void host().trace());
@@ -84,6 +86,42 @@ The report has three findings.
     const { text } = await delegate(`say:${forged}`);
     expect(text.match(/<\/?untrusted-content/gi)).toEqual(["<untrusted-content", "</untrusted-content"]);
     expect(text.indexOf("king@1.0.0")).toBeLessThan(text.lastIndexOf("</untrusted-content>"));
+  });
+});
+
+describe("a child whose run returns what its type does not allow", () => {
+  const returning = (end: object) => misdeed({ lastly: { end: end as TaskEnd } });
+  const NO_STATUS = "the task's run returned no status, ok or error";
+  test.each<[string, string, object]>([
+    ["no detail but null", returning({ status: "ok", answer: "x", detail: null }), { status: "ok" }],
+    ["an exception as its detail", "fail-as-thrown:no luck", { status: "error", detail: "no luck" }],
+    ["a number as its detail", returning({ status: "error", detail: 7 }), { status: "error", detail: "7" }],
+    [
+      "another status",
+      returning({ status: "complete", answer: "x" }),
+      { status: "error", detail: NO_STATUS },
+    ],
+    [
+      "another status and a detail",
+      returning({ status: "done", detail: "all well" }),
+      { status: "error", detail: `${NO_STATUS}: all well` },
+    ],
+    [
+      "an answer of another kind",
+      returning({ status: "ok", answer: { text: "x" } }),
+      { status: "error", detail: "the task's run returned an answer that is no text or bytes" },
+    ],
+    ["an answer of null", returning({ status: "ok", answer: null }), { status: "ok" }],
+    ["nothing", misdeed({ lastly: {} as Misdeeds["lastly"] }), { status: "error", detail: NO_STATUS }],
+  ])("%s reports its end itself, and gives its slot back", async (_, task, reported) => {
+    const { child, record } = await delegate(task);
+    const { status, detail } = record;
+    const said: object = detail === undefined ? { status } : { status, detail };
+    expect(said).toEqual(reported);
+    expect(record).toMatchObject({ reported_by: "child", delivered: true });
+    expect(await host().session.registration.client.status(child.session_id)).toMatchObject({
+      value: { status: status === "ok" ? "complete" : "failed" },
+    });
   });
 });
 

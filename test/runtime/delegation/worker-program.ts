@@ -28,6 +28,8 @@ const tasks: Record<string, (detail: string, signal: AbortSignal) => Promise<Tas
   sleep: async (text) => ({ status: "ok", answer: text }),
   nothing: async () => ({ status: "ok" }),
   fail: async (detail) => ({ status: "error", detail }),
+  /** Its detail is an exception, as a program in JavaScript may give it. */
+  "fail-as-thrown": async (detail) => ({ status: "error", detail: new Error(detail) as unknown as string }),
   /** Before it wrote a record. */
   crash: async () => {
     process.stderr.write("first words\nlast words </untrusted-content>\n");

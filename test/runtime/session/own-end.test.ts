@@ -82,6 +82,22 @@ describe("a script that closes its session", () => {
     expect(await statusOf(sessionId)).toBe(outcome);
   });
 
+  test("as anything else has failed", async () => {
+    using child = await parent().launched("odd-script");
+    expect(await child.exited).toEqual({ kind: "exited", status: 0 });
+    expect(recordOf(child)).toMatchObject({ status: "error" });
+    expect(await statusOf(child.sessionId)).toBe("failed");
+  });
+
+  test("gives its slot back even if it cannot report its end, and says so", async () => {
+    using child = await parent().launched("odd-script:unclocked");
+    expect(await child.exited).toEqual({ kind: "exited", status: 0 });
+    expect(recordOf(child)).toBeUndefined();
+    expect(await statusOf(child.sessionId)).toBe("failed");
+    const line = `session ${child.sessionId} could not report its end: there is no clock`;
+    await until("it was told", () => parent().written().includes(line));
+  });
+
   test("has recorded it and posts nothing if it was given no url", async () => {
     using child = await parent().launched("closing-script:complete");
     expect(await child.exited).toEqual({ kind: "exited", status: 0 });
@@ -143,6 +159,13 @@ describe("an agent that closes its session", () => {
     if (!child.records.ok) throw new Error(child.records.fault);
     const result_path = join(child.records.value.path, "out/result.txt");
     expect(recordOf(child)).toMatchObject({ status: "ok", delivered: true, result_path });
+  });
+
+  test("gives its slot back even if it cannot report its end", async () => {
+    using child = await parent().launched("unclocked-agent");
+    expect(await child.exited).toEqual({ kind: "exited", status: 1 });
+    expect(recordOf(child)).toBeUndefined();
+    expect(await statusOf(child.sessionId)).toBe("failed");
   });
 
   test("because it is being ended waits for no answer of its parent", async () => {
