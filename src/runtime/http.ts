@@ -107,7 +107,7 @@ function open(asked: HttpRequest): ReturnType<typeof httpRequest> | Error {
       // The brackets of an IPv6 address are only part of the URL's spelling.
       host: asked.url.hostname.replace(/^\[|\]$/g, ""),
       port: asked.url.port === "" ? 80 : Number(asked.url.port),
-      path: asked.url.pathname,
+      path: asked.url.pathname + asked.url.search,
       method: asked.method,
       headers,
       // A new connection each time, so that nothing from an earlier exchange can be mistaken for this answer.

@@ -2,6 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { Socket } from "node:net";
 import { createRoostClient, refusalSentence } from "../../src/runtime/client.ts";
 import { type Clock, systemClock } from "../../src/runtime/clock.ts";
+import { exchange } from "../../src/runtime/http.ts";
 import { Secret } from "../../src/runtime/secret.ts";
 import { parseRoostUrl } from "../../src/runtime/wire.ts";
 import { leasePort } from "../kit/leased-port.ts";
@@ -30,6 +31,13 @@ async function daemon(answer: (socket: Socket) => void, clock: Clock = systemClo
   if (!url.ok) throw new Error(url.fault);
   return { server, client: createRoostClient(url.value, clock) };
 }
+
+test("a request asks for the whole address, its query too", async () => {
+  const server = await serve(reply(200, "{}"));
+  const url = new URL(`${server.url}/a/b?c=d&e=%20f#g`);
+  expect(await exchange({ method: "GET", url }, systemClock)).toMatchObject({ status: 200, body: "{}" });
+  expect(server.received()).toStartWith("GET /a/b?c=d&e=%20f HTTP/1.1\r\n");
+});
 
 test("interim answers are passed over, but not without end", async () => {
   const interim = "HTTP/1.1 100 Continue\r\n\r\n";
