@@ -2,7 +2,7 @@
 
 import { fault, ok, type Result } from "../../result.ts";
 import { variableBytes } from "../../sys/this-process.ts";
-import { addressOf, type DoorUrl, parseDoorUrl, parseJsonObject } from "../wire.ts";
+import { addressOf, type DoorUrl, parseDoorUrl, parseJsonObject, stringIn } from "../wire.ts";
 
 /** A process environment. Names are own keys. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -157,10 +157,10 @@ export function parseSpawnerHandle(
   const fields = parseJsonObject(value);
   if (!fields) return unreadable("it is not a JSON object");
   const sessionId = id(fields.session_id);
-  const contextId = id(fields.context_id);
+  const contextId = stringIn(fields.context_id);
   const delegationId = id(fields.delegation_id);
   if (!sessionId) return unreadable("session_id is not an id");
-  if (!contextId) return unreadable("context_id is not an id");
+  if (!contextId) return unreadable("context_id is not a text, or is empty");
   if (!delegationId) return unreadable("delegation_id is not an id");
   const named = { sessionId, contextId, delegationId };
   if (fields.url === undefined) return ok(named);
@@ -176,7 +176,7 @@ function unreadable(why: string): Result<never, StartRefusal> {
   );
 }
 
-/** The ids are sent in request headers, so only visible ASCII is allowed. */
+/** Such an id is sent in a request header, so only visible ASCII is allowed. */
 function id(value: unknown): string | undefined {
   return typeof value === "string" && /^[\x21-\x7e]{1,512}$/.test(value) ? value : undefined;
 }

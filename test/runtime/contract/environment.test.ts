@@ -139,6 +139,13 @@ describe("MURMUR_SPAWNER", () => {
     }
   });
 
+  test("holds any text as its context, which is in no header", () => {
+    for (const contextId of ["a b\nc", "é😀", "c".repeat(10_000)]) {
+      const value = { sessionId: "s", contextId, delegationId: "d" };
+      expect(parseSpawnerHandle(formatSpawnerHandle(value))).toEqual({ ok: true, value });
+    }
+  });
+
   test.each([undefined, "", " \n"])("set to %p means that nobody delegated the capsule", (value) => {
     expect(parseSpawnerHandle(value)).toEqual({ ok: true, value: undefined });
   });
@@ -151,7 +158,7 @@ describe("MURMUR_SPAWNER", () => {
     '{"session_id":"sekrit"',
     ...Object.entries({
       session_id: [undefined, "", 7, "a\nb"],
-      context_id: [undefined, ""],
+      context_id: [undefined, "", 7, null, {}],
       delegation_id: [undefined, "", "a b"],
       url: ["", null, "127.0.0.1:1", "http://example.com:80", "http://localhost:1", "http://a@127.0.0.1:1"],
     }).flatMap(([key, values]) => values.map((value) => JSON.stringify({ ...fields, [key]: value }))),
