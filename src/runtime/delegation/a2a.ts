@@ -7,6 +7,7 @@ import { redactSaid } from "../redaction.ts";
 import { Secret } from "../secret.ts";
 import { type DoorUrl, type JsonObject, objectIn, parseJsonObject, stringIn } from "../wire.ts";
 
+export const PARSE_ERROR = -32700;
 export const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 

@@ -2,10 +2,11 @@
 
 import { Elysia } from "elysia";
 import type { Secret } from "../secret.ts";
-import { newId, objectIn, parseDoorUrl, stringIn } from "../wire.ts";
+import { newId, objectIn, parseDoorUrl, parseJsonObject, stringIn } from "../wire.ts";
 import {
   INVALID_PARAMS,
   METHOD_NOT_FOUND,
+  PARSE_ERROR,
   type RpcAnswer,
   type RpcRequest,
   readRequest,
@@ -36,10 +37,17 @@ export function openChildDoor(
       return isOperator ? undefined : new Response(null, { status: 401 });
     })
     .onAfterResponse(onAnswered)
-    .post("/", ({ body }) => {
-      const request = readRequest(body);
-      return rpcResponse(request.id, slot.answer(request));
-    })
+    // As the daemon does, whatever the content type says.
+    .post(
+      "/",
+      ({ body }) => {
+        const fields = parseJsonObject(String(body));
+        if (!fields) return rpcResponse(null, refuse(PARSE_ERROR, "the body is not one JSON object"));
+        const request = readRequest(fields);
+        return rpcResponse(request.id, slot.answer(request));
+      },
+      { parse: "text" },
+    )
     // By default, the framework lets another process of this user share the port and take some of the requests.
     .listen({ hostname: "127.0.0.1", port: 0, reusePort: false });
   const url = parseDoorUrl(`http://127.0.0.1:${app.server?.port}`);

@@ -68,6 +68,34 @@ test("a child's door accepts no task from a web page, even if it asks for no tok
   child.release();
 });
 
+test("a child's door reads JSON whatever the content type says, and says so if it is none", async () => {
+  const child = await plainWorker();
+  const port = Number(child.door.port);
+  const ask = async (type: string, text: string) => {
+    const head = ["POST / HTTP/1.1", "Host: 127.0.0.1", `Content-Length: ${Buffer.byteLength(text)}`];
+    const typed = type === "" ? head : [...head, `Content-Type: ${type}`];
+    const answer = await exchangeRaw(port, `${typed.join("\r\n")}\r\n\r\n${text}`);
+    return { status: answer?.status, ...JSON.parse(answer?.body ?? "{}") };
+  };
+  const asking = JSON.stringify({ jsonrpc: "2.0", id: 7, method: "GetTask", params: { id: "tsk_none" } });
+  const types = ["", "text/plain", "application/a2a+json", "multipart/form-data; boundary=x"];
+  for (const type of [...types, "application/json", "application/x-www-form-urlencoded"]) {
+    expect([type, await ask(type, asking)]).toMatchObject([
+      type,
+      { status: 200, id: 7, error: { code: -32001 } },
+    ]);
+    for (const broken of ["", "{", "a=b", "[]"]) {
+      const told = await ask(type, broken);
+      expect([type, told]).toMatchObject([type, { status: 200, id: null, error: { code: -32700 } }]);
+    }
+  }
+  const told = await ask("text/plain", JSON.stringify(message("its own")));
+  expect(told).toMatchObject({ result: { task: { status: { state: "TASK_STATE_WORKING" } } } });
+  expect(await child.exited).toEqual({ kind: "exited", status: 0 });
+  await endAll([child], patientClock);
+  child.release();
+});
+
 describe("the completions door", () => {
   const door = createCompletionDoor("ses_here");
   let arrived = 0;
