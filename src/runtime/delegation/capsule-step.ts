@@ -1,5 +1,6 @@
 /** A plan's `capsule` step: one delegation that the caller waits for. The answer is read before the child is ended. */
 
+import { messageOf } from "../../os-error.ts";
 import { type Coordinates, coordinateText } from "../../registry/artifact-name.ts";
 import { ok } from "../../result.ts";
 import type { Clock } from "../clock.ts";
@@ -20,8 +21,8 @@ const CANCEL_RETURNS_MS = 900;
 export interface CapsuleStep extends Coordinates {
   readonly task: string;
   readonly contextId: string;
-  /** Aborts when the delegating task is cancelled. */
-  readonly signal: AbortSignal;
+  /** Aborts when the delegating task is cancelled. Without one, the step is not cancelled. */
+  readonly signal?: AbortSignal;
   /** Called once the child's process was started. The delegation has its id from then on. */
   readonly onStarted?: (delegationId: string) => void;
 }
@@ -38,6 +39,10 @@ export interface StepOutcome {
   readonly text: string;
   /** One line with the capsule's name, the step's result, and its time limit in seconds. */
   readonly sentence: string;
+}
+
+interface CancelableStep extends CapsuleStep {
+  readonly signal: AbortSignal;
 }
 
 /** How the work of a step ended. */
@@ -61,9 +66,10 @@ export function runCapsuleStep(session: Session, step: CapsuleStep): Promise<Ste
  */
 export function startCapsuleStep(
   session: Session,
-  step: CapsuleStep,
+  asked: CapsuleStep,
 ): { readonly returned: Promise<StepOutcome>; readonly over: Promise<void> } {
   const { clock, environment, manifest } = session;
+  const step = { ...asked, signal: asked.signal ?? new AbortController().signal };
   const since = clock.elapsed();
   const watchSecs = delegationTimeoutSecs(environment, manifest.delegationDeadlineSecs);
   const known: KnownIds = {};
@@ -103,7 +109,7 @@ function unregistered({ environment }: Session): StepEnd {
 }
 
 /** The work's result. If the step is cancelled, we wait only a while; the work then ends its child on its own. */
-async function unlessCanceled(clock: Clock, step: CapsuleStep, work: Promise<StepEnd>): Promise<StepEnd> {
+async function unlessCanceled(clock: Clock, step: CancelableStep, work: Promise<StepEnd>): Promise<StepEnd> {
   const { signal } = step;
   const overdue = Promise.withResolvers<StepEnd>();
   let stop = () => {};
@@ -122,7 +128,7 @@ async function unlessCanceled(clock: Clock, step: CapsuleStep, work: Promise<Ste
 
 async function perform(
   session: RegisteredSession,
-  step: CapsuleStep,
+  step: CancelableStep,
   watchSecs: number,
   known: KnownIds,
 ): Promise<StepEnd> {
@@ -143,15 +149,19 @@ async function perform(
       : { kind: "failed", text: failureText(name, outcome.failure) };
   }
   const { child } = outcome;
+  const watched = { session, child, watchSecs };
   try {
-    return await seeAndEnd({ session, child, watchSecs }, step);
+    return await seeAndEnd(watched, step);
+  } catch (error) {
+    await endUnposted(watched, "replaced");
+    return { kind: "failed", text: `${coordinateText(step)} was ended: ${messageOf(error)}` };
   } finally {
     child.release();
   }
 }
 
 /** Ends the child. If it completed, we do not record that we ended it: only its own record, if any, counts. */
-async function seeAndEnd(watched: WatchedChild, step: CapsuleStep): Promise<StepEnd> {
+async function seeAndEnd(watched: WatchedChild, step: CancelableStep): Promise<StepEnd> {
   const seen = await seeChild(watched, step.task, step.signal);
   if (seen.kind === "completed") {
     await endChild(watched);

@@ -173,11 +173,14 @@ async function unpostedEnd(child: LaunchedChild, byItself: boolean, why?: string
     : { kind: "terminated", by: "deadline", reason: why, how: await howItEnded(child) };
 }
 
-/** Ends a child that did not accept its task. */
+/** Ends a child that did not accept its task, even if its door cannot be told so. */
 export async function abandon(delegation: Delegation): Promise<void> {
   const { door, child } = delegation;
-  door.ending(child.delegationId);
-  await endUnposted(delegation, "replaced");
+  try {
+    door.ending(child.delegationId);
+  } finally {
+    await endUnposted(delegation, "replaced");
+    child.release();
+  }
   door.forget(child.delegationId);
-  child.release();
 }

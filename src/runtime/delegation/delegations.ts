@@ -177,6 +177,7 @@ async function delegate(
 ): Promise<DelegateTaskResult> {
   const { name, version } = asked;
   const since = session.clock.elapsed();
+  const watchSecs = delegationTimeoutSecs(session.environment, session.manifest.delegationDeadlineSecs);
   const fail = (why: string, { delegationId = "", sessionId = "" }: StartedIds = {}) => {
     traceClose(session, { name, version, delegationId, sessionId }, since, "failed", why);
     return failed(asked, why, { delegationId, sessionId });
@@ -214,19 +215,19 @@ async function delegate(
   }
   const { child } = outcome;
   onStarted(child.delegationId);
-  // Do this before the child gets its task: after that, it could report that it is done.
-  const arrivals = awaitCompletions(door, child.delegationId);
-  const watchSecs = delegationTimeoutSecs(session.environment, session.manifest.delegationDeadlineSecs);
   const delegation = { session, door, child, watchSecs, since };
-  const taken = await handOver(delegation, asked.task, deliver, signal).catch((error) =>
-    fault(messageOf(error)),
-  );
-  if (!taken.ok) {
-    await abandon(delegation);
-    return fail(`${bareName(name)}@${version} did not take its task: ${taken.fault}`, child);
-  }
-  inFlight.add(watchDelegation(delegation, arrivals));
-  return started(child);
+  const handing = async () => {
+    // Do this before the child gets its task: after that, it could report that it is done.
+    const arrivals = awaitCompletions(door, child.delegationId);
+    const taken = await handOver(delegation, asked.task, deliver, signal);
+    if (taken.ok) inFlight.add(watchDelegation(delegation, arrivals));
+    return taken;
+  };
+  const taken = await handing().catch((error) => fault(messageOf(error)));
+  if (taken.ok) return started(child);
+  // A program in JavaScript may have left the door out. That must not leave a child that nobody watches.
+  await abandon(delegation).catch((error) => session.diagnose(`warning: ${messageOf(error)}`));
+  return fail(`${bareName(name)}@${version} did not take its task: ${taken.fault}`, child);
 }
 
 /** If the task is cancelled, the step returns before its child is reaped, but stays in flight until then. */

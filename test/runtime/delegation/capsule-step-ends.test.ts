@@ -37,6 +37,15 @@ describe("a step that gives no answer", () => {
     expect(record.detail).toStartWith("still running at its deadline of 7s");
   });
 
+  test("because its task cannot be sent has failed, and its child is ended", async () => {
+    const outcome = await runCapsuleStep(host().session, { ...step(""), task: 5n as unknown as string });
+    expect(outcome).toMatchObject({ kind: "failed", text: expect.stringContaining("BigInt") });
+    expect(left()).toEqual([]);
+    const { close, record } = traced();
+    expect(close).toMatchObject({ outcome: "failed", reason: outcome.text });
+    expect(record).toMatchObject({ status: "terminated", reported_by: "launcher" });
+  });
+
   test.each<[string, string, string, object]>([
     [
       "its task failed",

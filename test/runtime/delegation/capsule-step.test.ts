@@ -51,6 +51,14 @@ describe("a step that completes", () => {
     expect(await runCapsuleStep(host().session, step(`say:${text}`))).toMatchObject({ text });
   });
 
+  test("without a signal does the same", async () => {
+    const { signal: _, ...unsignaled } = step("say:an answer");
+    const outcome = await runCapsuleStep(host().session, unsignaled);
+    expect(outcome).toMatchObject({ kind: "completed", text: "an answer" });
+    expect(left()).toEqual([]);
+    expect(traced().close).toMatchObject({ outcome: "completed" });
+  });
+
   test("with an empty answer returns an empty text", async () => {
     expect(await runCapsuleStep(host().session, step("nothing"))).toMatchObject({
       kind: "completed",

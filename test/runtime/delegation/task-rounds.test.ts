@@ -3,7 +3,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { TaskDelegations } from "../../../src/runtime/index.ts";
+import type { CompletionDoor, TaskDelegations } from "../../../src/runtime/index.ts";
 import { noMoreFilesThan, openFiles } from "../../kit/folders.ts";
 import { manualClock } from "../../kit/manual-clock.ts";
 import { until } from "../../kit/until.ts";
@@ -53,6 +53,33 @@ describe("a call", () => {
         .map(({ outcome }) => outcome),
     ).toEqual([undefined, "failed"]);
   });
+});
+
+test.each<[string, (door: CompletionDoor) => CompletionDoor | undefined]>([
+  ["left out", () => undefined],
+  [
+    "broken",
+    (door) => ({
+      ...door,
+      await() {
+        throw new Error("the door is broken");
+      },
+    }),
+  ],
+])("a call of a task whose door is %s ends its child, and leaves its line", async (_, broken) => {
+  const before = openFiles();
+  const task = host().task({ door: broken(host().door) as CompletionDoor });
+  const { kind, text } = await task.call({ capsule: "worker", version: "0.1.0", task: "forever" });
+  const { delegation_id, output } = JSON.parse(text);
+  expect([kind, output]).toEqual(["failed", expect.stringContaining("did not take its task: ")]);
+  expect(processesOf(delegation_id)).toEqual([]);
+  expect(processesOf(host().session.id)).toEqual([]);
+  expect(task.inFlight()).toEqual([]);
+  expect(host().trace()).toMatchObject([
+    { event: "delegation_start", delegation_id },
+    { event: "delegation", delegation_id, outcome: "failed" },
+  ]);
+  await noMoreFilesThan(before);
 });
 
 describe("a delegation that a task leaves behind", () => {
