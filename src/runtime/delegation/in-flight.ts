@@ -96,9 +96,8 @@ export async function settleRound(
   inFlight: InFlight,
   statuses: Statuses,
 ): Promise<readonly ClosedDelegation[] | undefined> {
-  const { underWay, over } = inFlight;
-  await unlessAborted(over, underWay.settled());
-  if (!over.aborted) await unlessAborted(over, outstandingClosed(inFlight, statuses));
+  const { over } = inFlight;
+  await unlessAborted(over, allClosed(inFlight, statuses));
   inFlight.onClose(() => {});
   if (over.aborted) {
     // The task is told nothing more. But if it goes on from here, none of its children may still be running.
@@ -109,14 +108,26 @@ export async function settleRound(
   return statuses.continuing(round.length) ? round : undefined;
 }
 
-async function outstandingClosed(inFlight: InFlight, statuses: Statuses): Promise<void> {
+/** Waits for what is under way, then for all that is outstanding, and says meanwhile how much that is. */
+async function allClosed(inFlight: InFlight, statuses: Statuses): Promise<void> {
+  const { underWay, over, outstanding } = inFlight;
   const { promise: none, resolve } = Promise.withResolvers<void>();
-  inFlight.onClose((outstanding) => {
-    if (outstanding === 0) resolve();
-    else if (!inFlight.over.aborted) statuses.waiting(outstanding);
+  let lastSaid: number | undefined;
+  let isSettled = false;
+  const say = () => {
+    if (over.aborted) return;
+    lastSaid = outstanding();
+    statuses.waiting(lastSaid);
+  };
+  inFlight.onClose(() => {
+    if (outstanding() > 0) say();
+    else if (isSettled) resolve();
   });
-  statuses.waiting(inFlight.outstanding());
-  if (inFlight.outstanding() === 0) resolve();
+  if (underWay.any() && outstanding() > 0) say();
+  await underWay.settled();
+  isSettled = true;
+  if (outstanding() !== lastSaid) say();
+  if (outstanding() === 0) resolve();
   await Promise.all([none, statuses.alongside]);
 }
 

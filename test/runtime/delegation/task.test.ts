@@ -3,10 +3,11 @@
 import { describe, expect, test } from "bun:test";
 import type { AlongsideWait, LaunchOutcome, LaunchRequest } from "../../../src/runtime/index.ts";
 import { FINISHED, isSettled, type PlayedTask, playedTask, turns } from "./played.ts";
-import { CLEAN, KILLED } from "./played-child.ts";
+import { CLEAN, KILLED, type PlayedChild } from "./played-child.ts";
 
 const never = new Promise<never>(() => {});
 const silent = () => {};
+const GIVEN_UP: LaunchOutcome = { kind: "failed", failure: { cause: "canceled", message: "given up" } };
 
 /** A launch that goes on until it is given up; its process has started where it has an id. */
 function launching(delegationId?: string) {
@@ -238,4 +239,78 @@ test("each continuation has its line and returns what arrived since the last one
     { task_id: "tsk_1", delegations: ["dlg_0", "dlg_1"] },
     { task_id: "tsk_1", delegations: ["dlg_2"] },
   ]);
+});
+
+describe("while something is still launching beside delegations that are outstanding", () => {
+  const waiting = (count: number) => `waiting on delegate-task: ${count} delegation(s) outstanding`;
+
+  /** Two delegations that are outstanding, and a call whose launch goes on until `arrive`. */
+  async function beside() {
+    const gate = Promise.withResolvers<LaunchOutcome>();
+    const children: PlayedChild[] = [];
+    const played = playedTask({
+      launch: async (_, request) => {
+        const child = children.shift();
+        if (!child) {
+          request.signal?.addEventListener("abort", () => gate.resolve(GIVEN_UP));
+          return gate.promise;
+        }
+        child.born(0);
+        request.onReported?.(child.launched);
+        return { kind: "launched", child: child.launched };
+      },
+    });
+    const [first, second, third] = [played.child(), played.child(), played.child()];
+    children.push(first, second);
+    await played.call();
+    await played.call();
+    const calling = played.call();
+    const said: string[] = [];
+    const settling = played.task.settle(FINISHED, (status) => said.push(status));
+    await turns();
+    return {
+      played,
+      said,
+      settling,
+      first,
+      second,
+      third,
+      async arrive(outcome: LaunchOutcome = { kind: "launched", child: third.launched }) {
+        third.born(0);
+        gate.resolve(outcome);
+        await calling;
+        await turns();
+      },
+    };
+  }
+
+  test("the wait is said at once, at each close, and again once its child is one of them", async () => {
+    const { played, said, settling, first, second, third, arrive } = await beside();
+    expect(said).toEqual([waiting(2)]);
+    await answered(played, first);
+    expect(said).toEqual([waiting(2), waiting(1)]);
+    await arrive();
+    expect(said).toEqual([waiting(2), waiting(1), waiting(2)]);
+    await answered(played, second);
+    await answered(played, third);
+    expect(await settling).toMatchObject({ delegations: ["dlg_0", "dlg_1", "dlg_2"] });
+    expect(said.slice(3)).toEqual([waiting(1), "continuing with 3 delegation outcome(s)"]);
+  });
+
+  test("the same number is not said again", async () => {
+    const { played, said, settling, first, second, arrive } = await beside();
+    await answered(played, first);
+    await arrive(GIVEN_UP);
+    expect(said).toEqual([waiting(2), waiting(1)]);
+    await answered(played, second);
+    expect(await settling).toMatchObject({ delegations: ["dlg_0", "dlg_1"] });
+    expect(said.slice(2)).toEqual(["continuing with 2 delegation outcome(s)"]);
+  });
+
+  test("nothing is said after a cancel", async () => {
+    const { played, said, settling } = await beside();
+    await played.task.cancel();
+    expect(await settling).toEqual({ kind: "done" });
+    expect(said).toEqual([waiting(2)]);
+  });
 });
