@@ -76,7 +76,7 @@ export interface TaskDelegationsOptions {
   readonly session: DelegatingSession;
   /** The session's completion door; its A2A door mounts it with `completionPlugin`. */
   readonly door: CompletionDoor;
-  /** The address on which the A2A door listens. */
+  /** The address on which the A2A door listens, at 127.0.0.1 or [::1]. */
   readonly doorUrl: DoorUrl;
   readonly taskId: string;
   readonly contextId: string;
