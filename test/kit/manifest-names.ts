@@ -1,6 +1,6 @@
 /** Names of an archive's entries, as unpackers see them. */
 
-/** An unpacker may write an entry of such a name to the manifest's path. */
+/** An unpacker may write an entry of such a name to the manifest's path, or make that a directory. */
 export const NAMES_OF_MANIFEST = [
   "murmur.yaml",
   "murmur.yaml/",
@@ -17,6 +17,9 @@ export const NAMES_OF_MANIFEST = [
   "x/../murmur.yaml",
   "x\\..\\murmur.yaml",
   "x\\..\\Murmur.yaml",
+  "murmur.yaml/x",
+  "MURMUR.yaml/x/",
+  "murmur\u200c.yaml/readme.md",
   "murmur.yaml/.",
   "murmur.yaml/..",
   "murmur.yaml;",
@@ -51,8 +54,6 @@ export const OTHER_NAMES = [
   "mürmur.yaml",
   "my-murmur.yaml",
   "murmur.yaml.orig",
-  "murmur.yaml/x",
-  "murmur.yaml/readme.md",
   "sub/murmur.yaml",
   "examples/murmur.yaml",
   "examples/Murmur.yaml",

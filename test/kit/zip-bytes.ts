@@ -13,9 +13,13 @@ export interface ZipEntry {
   readonly crc?: number;
   readonly compressedSize?: number;
   readonly uncompressedSize?: number;
-  /** In the directory only, these three. */
+  /** In the directory only, these six. */
   readonly extra?: Uint8Array;
   readonly offset?: number;
+  readonly disk?: number;
+  /** Which system the attributes are from: 0 is DOS, 3 Unix. */
+  readonly host?: number;
+  readonly neededVersion?: number;
   readonly attributes?: number;
   /** What the local header says instead. */
   readonly local?: {
@@ -72,8 +76,8 @@ export function zipBytes(entries: readonly ZipEntry[], end: ZipEnd = {}): Buffer
     const central = Buffer.alloc(46);
     const centralName = Buffer.from(name);
     central.writeUInt32LE(0x02014b50, 0);
-    central.writeUInt16LE(20, 4);
-    central.writeUInt16LE(20, 6);
+    central.writeUInt16LE((entry.host ?? 0) * 256 + 20, 4);
+    central.writeUInt16LE(entry.neededVersion ?? 20, 6);
     central.writeUInt16LE(flags, 8);
     central.writeUInt16LE(method, 10);
     central.writeUInt32LE(crc, 16);
@@ -81,6 +85,7 @@ export function zipBytes(entries: readonly ZipEntry[], end: ZipEnd = {}): Buffer
     central.writeUInt32LE(uncompressed, 24);
     central.writeUInt16LE(centralName.length, 28);
     central.writeUInt16LE(extra.length, 30);
+    central.writeUInt16LE(entry.disk ?? 0, 34);
     central.writeUInt32LE(entry.attributes ?? 0, 38);
     central.writeUInt32LE(entry.offset ?? position, 42);
     directory.push(central, centralName, Buffer.from(extra));

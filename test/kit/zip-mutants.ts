@@ -10,14 +10,22 @@ const NAMES = [...NAMES_OF_MANIFEST, ...OTHER_NAMES] as const;
 const FLAGS = [0, 8, 0x800, 0x808, 1, 0x40, 0x2000] as const;
 const METHODS = [STORED, DEFLATED, 9, 12] as const;
 const ATTRIBUTES = [0, 0x10, 0o100644 * 65536, 0o120777 * 65536, 0o040755 * 65536, 0o010644 * 65536] as const;
+/** DOS and others. With those of the second list, unzip looks for a mode in an extra field if the attributes hold none. */
+const HOSTS = [0, 1, 3, 10] as const;
+const HOSTS_OF_ASI = [2, 3, 5, 16, 30] as const;
+const MODES = [0o120777, 0, 0o100644, 0o120777, 0o040755, 0o010644] as const;
 const NUMBERS = [0, 1, 30, 0xffff, 0x7fffffff, 0xffffffff] as const;
 
 /** One archive, the same for the same numbers. */
 export function mutantArchive(random: Random): Buffer {
-  const entries = [soundEntry(random, MANIFEST)];
+  const entries: ZipEntry[] = [];
   for (let others = random.below(4); others > 0; others--) {
-    entries.splice(random.below(entries.length + 1), 0, soundEntry(random, random.pick(NAMES)));
+    entries.push(soundEntry(random, random.pick(random.onceIn(2) ? NAMES : OTHER_NAMES)));
   }
+  // Its text may be another file's name: as a link it would show that file.
+  const other = entries[random.below(entries.length || 1)];
+  const manifest = soundEntry(random, MANIFEST, random.onceIn(2) ? other?.name : undefined);
+  entries.splice(random.below(entries.length + 1), 0, manifest);
   for (let lies = random.below(3); lies > 0; lies--) {
     const at = random.below(entries.length);
     const entry = entries[at];
@@ -27,10 +35,14 @@ export function mutantArchive(random: Random): Buffer {
   return random.onceIn(3) ? damaged(random, bytes) : bytes;
 }
 
-function soundEntry(random: Random, name: string): ZipEntry {
-  const content = `name: ${"x".repeat(random.below(40))}${random.below(1000)}\n`;
+function soundEntry(
+  random: Random,
+  name: string,
+  content: ZipEntry["content"] = `name: ${"x".repeat(random.below(40))}${random.below(1000)}\n`,
+): ZipEntry {
   const method = random.pick([STORED, DEFLATED]);
-  const entry: ZipEntry = { name, content, method, attributes: random.pick([0, 0o100644 * 65536]) };
+  const attributes = random.pick([0, 0o100644 * 65536]);
+  const entry: ZipEntry = { name, content, method, attributes, host: random.pick(HOSTS) };
   if (!random.onceIn(4)) return entry;
   // As an archiver writes that does not know the sizes yet.
   const plain = zipBytes([entry]);
@@ -43,7 +55,7 @@ function soundEntry(random: Random, name: string): ZipEntry {
 function lie(random: Random, entry: ZipEntry): Partial<ZipEntry> {
   const { local = {} } = entry;
   const size = () => (random.onceIn(2) ? random.below(60) : random.pick(NUMBERS));
-  switch (random.below(13)) {
+  switch (random.below(15)) {
     case 0:
       return { local: { ...local, name: random.pick(NAMES) } };
     case 1:
@@ -68,6 +80,10 @@ function lie(random: Random, entry: ZipEntry): Partial<ZipEntry> {
       return { local: { ...local, compressedSize: size(), uncompressedSize: size() } };
     case 11:
       return { packed: zipBytes([soundEntry(random, MANIFEST)]) };
+    case 12:
+      return { attributes: 0, host: random.pick(HOSTS_OF_ASI), extra: asiField(random) };
+    case 13:
+      return random.onceIn(2) ? { disk: random.pick([1, 0xffff]) } : { neededVersion: random.below(256) };
     default:
       return { crc: random.below(2) };
   }
@@ -75,8 +91,19 @@ function lie(random: Random, entry: ZipEntry): Partial<ZipEntry> {
 
 const UNICODE_PATH = 0x7075;
 const ZIP64 = 0x0001;
+const ASI_UNIX = 0x756e;
+
+/** With a mode behind a checksum, which nobody compares. */
+function asiField(random: Random): Buffer {
+  const field = Buffer.alloc(4 + 14);
+  field.writeUInt16LE(ASI_UNIX, 0);
+  field.writeUInt16LE(random.onceIn(5) ? random.below(7) : 14, 2);
+  field.writeUInt16LE(random.pick(MODES), 8);
+  return field.subarray(0, 4 + field.readUInt16LE(2));
+}
 
 function extraField(random: Random): Buffer {
+  if (random.onceIn(5)) return asiField(random);
   const value = random.onceIn(2)
     ? Buffer.concat([Buffer.from([1, 0, 0, 0, 0]), Buffer.from(random.pick(NAMES))])
     : Buffer.alloc(random.below(30), random.below(3));

@@ -15,6 +15,7 @@ import {
   describesSameData,
   endsEntry,
   FLAG_DATA_DESCRIPTOR,
+  hasOneSizeIfStored,
   LOCAL_BYTES,
   LONGEST_DESCRIPTOR,
   takeLocalHeader,
@@ -122,7 +123,7 @@ function* survey(directory: Directory): Generator<void, Survey> {
     yield;
   }
   if (manifest === undefined) throw new ArchiveFault(NO_MANIFEST);
-  if (leading > 1) throw new ArchiveFault("it holds two entries that unpack to murmur.yaml");
+  if (leading > 1) throw new ArchiveFault("it holds two entries that unpack to murmur.yaml, or below it");
   return { manifest, offsets, hasLinks, hasDescriptors };
 }
 
@@ -134,5 +135,8 @@ function* takeHeaderOf(entry: Entry, archive: HashedFile, directory: Directory):
   if (!header.name.equals(entry.name) || roleOf(header) !== role || !describesSameData(header, entry)) {
     const which = role === "manifest" ? "its murmur.yaml" : "one of its entries";
     throw new ArchiveFault(`the local header of ${which} differs from the directory`);
+  }
+  if (!hasOneSizeIfStored(header) || !hasOneSizeIfStored(entry)) {
+    throw new ArchiveFault("one of its entries is stored as it is, but has two different sizes");
   }
 }

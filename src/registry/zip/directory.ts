@@ -23,6 +23,8 @@ export interface Entry {
   readonly name: Buffer;
   /** A second name, which some readers use instead. */
   readonly unicodePath: Buffer | undefined;
+  /** The version of the format that a reader must know, times ten: 20 for deflate. */
+  readonly neededVersion: number;
   readonly flags: number;
   readonly method: number;
   readonly crc32: number;
@@ -73,14 +75,17 @@ export function* entriesOf({ bytes, entries }: Directory): Generator<Entry> {
 }
 
 function readEntry(bytes: Buffer, at: number, name: Buffer, extra: Buffer): Entry {
-  const disk = bytes.readUInt16LE(at + 34);
-  if (disk !== 0 && disk !== 0xffff) throw new ArchiveFault("it is one part of several");
   const { zip64, unicodePath } = readExtraFields(extra);
   const numbers = [24, 20, 42].map((field) => bytes.readUInt32LE(at + field));
-  const [uncompressedSize = 0, compressedSize = 0, offset = 0] = resolveZip64(numbers, zip64);
+  const [uncompressedSize = 0, compressedSize = 0, offset = 0] = resolveZip64(
+    numbers,
+    zip64,
+    bytes.readUInt16LE(at + 34),
+  );
   return {
     name,
     unicodePath,
+    neededVersion: bytes.readUInt8(at + 6),
     flags: bytes.readUInt16LE(at + 8),
     method: bytes.readUInt16LE(at + 10),
     crc32: bytes.readUInt32LE(at + 16),

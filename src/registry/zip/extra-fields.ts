@@ -1,8 +1,8 @@
 /**
  * The extra fields of an entry: numbers too large for the header, and a second name.
  *
- * An ordinary archiver writes whole fields, each kind at most once, a Unicode path in UTF-8, and no types. So its archives
- * are never refused here.
+ * An ordinary archiver writes whole fields, each kind at most once, a Unicode path in UTF-8, zeros to fill up, no links and
+ * one disk. So its archives are refused here only for a file of exactly 4,294,967,295 bytes.
  */
 
 import { isUtf8 } from "node:buffer";
@@ -12,6 +12,12 @@ const ZIP64 = 0x0001;
 const UNICODE_PATH = 0x7075;
 /** libarchive's own: attributes that replace the entry's. To it alone, a file would be a link or a directory. */
 const TYPE = 0x6c78;
+/** ASi Unix: the mode of a file, behind a checksum. unzip takes it where the entry's attributes hold no mode. */
+const ASI_UNIX = 0x756e;
+const ASI_MODE_AT = 4;
+const ASI_MODE_END = 6;
+/** No type, a directory, a regular file. */
+const ASI_TYPES = [0, 0o040000, 0o100000];
 /** A version and the checksum of the name come before the path. */
 const UNICODE_PATH_HEAD = 5;
 
@@ -23,12 +29,12 @@ export interface ExtraFields {
   readonly unicodePath: Buffer | undefined;
 }
 
-/** @throws ArchiveFault if a field is cut off, occurs twice, or is read in several ways */
+/** @throws ArchiveFault if a field is cut off, occurs twice, makes the entry a link, or is read in several ways */
 export function readExtraFields(extra: Buffer): ExtraFields {
   let zip64: Buffer | undefined;
   let unicodePath: Buffer | undefined;
-  // Up to three bytes may be left: some archivers use them to align the data.
-  for (let at = 0; at + 4 <= extra.length; ) {
+  let at = 0;
+  while (at + 4 <= extra.length) {
     const kind = extra.readUInt16LE(at);
     const end = at + 4 + extra.readUInt16LE(at + 2);
     if (end > extra.length) throw new ArchiveFault("an extra field of one of its entries is cut off");
@@ -43,26 +49,54 @@ export function readExtraFields(extra: Buffer): ExtraFields {
       if (!isUtf8(unicodePath)) throw new ArchiveFault("the Unicode path of one of its entries is not UTF-8");
     } else if (kind === TYPE) {
       throw new ArchiveFault("an extra field of one of its entries says what type of file it is");
+    } else if (kind === ASI_UNIX && !isOfPlainType(field)) {
+      throw new ArchiveFault("an extra field of one of its entries may make it a link");
     }
     at = end;
+  }
+  // Up to three zeros may be left: some archivers use them to align the data. bsdtar takes no other bytes.
+  if (extra.subarray(at).some((byte) => byte !== 0)) {
+    throw new ArchiveFault("there are loose bytes after the extra fields of one of its entries");
   }
   return { zip64, unicodePath };
 }
 
+function isOfPlainType(asi: Buffer): boolean {
+  return asi.length >= ASI_MODE_END && ASI_TYPES.includes(asi.readUInt16LE(ASI_MODE_AT) & 0o170000);
+}
+
 /** The value of a 32-bit field whose number is in the zip64 field. */
 const PLACEHOLDER = 0xffffffff;
+/** The same for the number of the disk, which has 16 bits, and 32 in the zip64 field. */
+const DISK_PLACEHOLDER = 0xffff;
 
 /**
- * The numbers of a header. Placeholders are replaced by the numbers of the zip64 field, in order.
+ * The numbers of a header. Placeholders are replaced by the numbers of the zip64 field, in order. The field may hold more
+ * numbers than are asked for: Python and Go write both sizes, or all three numbers.
  *
- * @throws ArchiveFault if the zip64 field does not have them
+ * @param disk the number of the disk, which comes last; a local header has none
+ * @throws ArchiveFault if the zip64 field does not have them, or if the disk is not the first one
  */
-export function resolveZip64(numbers: readonly number[], zip64: Buffer | undefined): readonly number[] {
+export function resolveZip64(
+  numbers: readonly number[],
+  zip64: Buffer | undefined,
+  disk = 0,
+): readonly number[] {
   let at = 0;
-  return numbers.map((number) => {
+  const resolved = numbers.map((number) => {
     if (number !== PLACEHOLDER) return number;
     if (!zip64 || at + 8 > zip64.length) throw new ArchiveFault("one of its entries lacks its zip64 sizes");
     at += 8;
-    return Number(zip64.readBigUInt64LE(at - 8));
+    const whole = Number(zip64.readBigUInt64LE(at - 8));
+    // To unzip, it is still a placeholder when the next entry is read, whose numbers it then takes from wrong places.
+    if (whole === PLACEHOLDER) {
+      throw new ArchiveFault(
+        `the zip64 sizes of one of its entries hold ${PLACEHOLDER}, which stands for another`,
+      );
+    }
+    return whole;
   });
+  const isLeftOut = disk === DISK_PLACEHOLDER && zip64 !== undefined && at + 4 <= zip64.length;
+  if ((isLeftOut ? zip64.readUInt32LE(at) : disk) !== 0) throw new ArchiveFault("it is one part of several");
+  return resolved;
 }

@@ -13,8 +13,9 @@ export const LOCAL_BYTES = 30;
 
 /** The sizes and the checksum follow the data: the archiver did not know them when it wrote the header. */
 export const FLAG_DATA_DESCRIPTOR = 0x8;
+const FLAG_ENCRYPTED = 0x1;
 /** Encrypted, data descriptor, strongly encrypted: the flags that decide how the data is read. */
-const FLAGS_OF_DATA = 0x1 | FLAG_DATA_DESCRIPTOR | 0x40;
+const FLAGS_OF_DATA = FLAG_ENCRYPTED | FLAG_DATA_DESCRIPTOR | 0x40;
 
 export interface LocalHeader {
   readonly name: Buffer;
@@ -56,6 +57,19 @@ export function describesSameData(header: LocalHeader, entry: Entry): boolean {
   return (["crc32", "compressedSize", "uncompressedSize"] as const).every(
     (field) => header[field] === entry[field] || isUnknown(header[field]),
   );
+}
+
+const STORED = 0;
+
+/**
+ * Whether data that is stored as it is has one size. Java's reader of streams ends it after the unpacked size, and goes on to
+ * a header inside of what is one entry to all others. Encryption adds some bytes, and that reader refuses it.
+ *
+ * An ordinary archiver writes the same size twice. So its archives are not refused by this.
+ */
+export function hasOneSizeIfStored(header: LocalHeader): boolean {
+  const isPlain = header.method === STORED && (header.flags & FLAG_ENCRYPTED) === 0;
+  return !isPlain || header.compressedSize === header.uncompressedSize;
 }
 
 const DESCRIPTOR_SIGNATURE = Buffer.from("PK\x07\x08", "latin1");

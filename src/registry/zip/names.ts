@@ -21,7 +21,7 @@ const FLAG_UTF8 = 0x800;
 
 export type Role =
   | "manifest"
-  /** An unpacker may write it over the manifest. */
+  /** An unpacker may write it over the manifest, or make a directory in its place. */
   | "another of that path"
   | "another file";
 
@@ -54,7 +54,7 @@ function isPlain(component: string): boolean {
 }
 
 /**
- * Whether an unpacker may write this entry to the root's `murmur.yaml`.
+ * Whether an unpacker may write this entry to the root's `murmur.yaml`, or below it.
  *
  * Unpackers change names, each in its own way. They drop unprintable characters, drive letters, the version after a `;`,
  * empty components and dots; some read `\` as `/`, and some disks ignore case. So a name that contains the manifest's
@@ -67,7 +67,7 @@ export function leadsToManifest(name: Buffer): boolean {
   // A directory's name ends with a slash.
   const components = path.replace(/\/$/, "").split("/");
   if (!components.every(isPlain)) return true;
-  return components.length === 1 && printable.replace(/\/$/, "") === MANIFEST;
+  return components[0]?.replace(/[^!-~]/g, "") === MANIFEST;
 }
 
 /** The same look at any bytes: the manifest's name, whatever the case, with or without unprintable characters in it. */

@@ -36,6 +36,8 @@ describe("the manifest of an archive", () => {
     expect(() => read([MANIFEST, MANIFEST])).toThrow(two);
     expect(() => read([MANIFEST, { ...MANIFEST, name: "./murmur.yaml" }])).toThrow(two);
     expect(() => read([{ ...MANIFEST, name: "MURMUR.YAML" }, OTHER, MANIFEST])).toThrow(two);
+    // A directory in its place.
+    expect(() => read([{ ...OTHER, name: "murmur.yaml/x" }, MANIFEST])).toThrow(two);
     expect(() => read([{ ...MANIFEST, name: "MURMUR.YAML" }])).toThrow(NO_MANIFEST);
   });
 
@@ -113,7 +115,8 @@ describe("an entry", () => {
   });
 
   test("ends before the directory, its header and its data", () => {
-    const sizes = (compressedSize: number) => read([MANIFEST, { ...OTHER, method: STORED, compressedSize }]);
+    const sizes = (size: number) =>
+      read([MANIFEST, { ...OTHER, method: STORED, compressedSize: size, uncompressedSize: size }]);
     expect(sizes(10)).toBe(TEXT);
     expect(() => sizes(11)).toThrow(OVERLAPS);
     const whole = zipBytes([MANIFEST]);

@@ -8,6 +8,7 @@ import { SpareDescriptors } from "../../../src/registry/spare-descriptors.ts";
 import { inSlices } from "../../../src/slices.ts";
 import { ARCHIVERS, archiveBy, archiveByYazl, MANIFEST_TEXT } from "../../kit/archivers.ts";
 import { scratchDirectory } from "../../kit/scratch.ts";
+import { DEFLATED, STORED, type ZipEntry, zipBytes } from "../../kit/zip-bytes.ts";
 import { compareMutants, disagreeing, ownView } from "../../kit/zip-comparison.ts";
 import { installed, ZipPeers } from "../../kit/zip-peers.ts";
 // Written by `npm run fuzz:archives -- --record`, for hosts that lack an archiver or a reader.
@@ -74,5 +75,77 @@ describe("an archive that is read shows the same manifest", () => {
     // The seeds say how to make the archives again.
     expect(differences).toEqual([]);
     expect(read).toBeGreaterThan(0);
+  });
+
+  test.skipIf(!isWhole)("a link that an unpacker makes counts as the file that it shows", async () => {
+    await using peers = new ZipPeers(["unzip"]);
+    const link = 0o120777 * 65536;
+    const shown: ZipEntry = { name: "tool.wasm", content: "what the link shows" };
+    const manifest: ZipEntry = { name: "murmur.yaml", content: "tool.wasm", host: 3, attributes: link };
+    const { unzip } = await peers.views(written(zipBytes([manifest, shown])));
+    expect(unzip).toBe(Bun.SHA256.hash("what the link shows", "hex").slice(0, 16));
+    expect((await peers.views(written(zipBytes([manifest])))).unzip).toBe(null);
+  });
+});
+
+/** Refused, because a reader shows another manifest; next to each, what is read everywhere alike. */
+describe("fields that readers disagree on", () => {
+  const GOOD = "name: good\n";
+  const manifest: ZipEntry = { name: "murmur.yaml", content: GOOD };
+  const other: ZipEntry = { name: "tool.wasm", content: "x", method: STORED };
+  const zip64 = (...numbers: number[]) => {
+    const field = Buffer.alloc(4 + 8 * numbers.length);
+    field.writeUInt16LE(1, 0);
+    field.writeUInt16LE(8 * numbers.length, 2);
+    for (const [index, number] of numbers.entries()) field.writeBigUInt64LE(BigInt(number), 4 + 8 * index);
+    return field;
+  };
+  const asi = (mode: number) => Buffer.from([0x6e, 0x75, 6, 0, 0, 0, 0, 0, mode % 256, mode >> 8]);
+  const large = (size: number): ZipEntry => {
+    const extra = zip64(size);
+    return { ...other, uncompressedSize: 0xffffffff, extra, local: { extra } };
+  };
+  const readers = installed(["zipfile", "zipfile-extract", "unzip", "7z", "bsdtar"]);
+
+  test.each<[string, string, readonly ZipEntry[], readonly ZipEntry[]]>([
+    [
+      "a zip64 size that is a placeholder, to unzip",
+      "the zip64 sizes of one of its entries hold 4294967295, which stands for another",
+      [{ ...large(0xffffffff), method: DEFLATED }, manifest],
+      [large(1), manifest],
+    ],
+    [
+      "a link in an extra field, to unzip",
+      "an extra field of one of its entries may make it a link",
+      [other, { ...manifest, host: 3, extra: asi(0o120777) }],
+      [other, { ...manifest, host: 3, extra: asi(0o100644) }],
+    ],
+    [
+      "a link in an extra field before the data",
+      "an extra field of one of its entries may make it a link",
+      [other, { ...manifest, host: 3, local: { extra: asi(0o120777) } }],
+      [other, { ...manifest, host: 3, local: { extra: asi(0o100644) } }],
+    ],
+    [
+      "a disk without a number, to 7z",
+      "it is one part of several",
+      [other, { ...manifest, disk: 0xffff }],
+      [other, { ...manifest, disk: 0xffff, extra: Buffer.from([1, 0, 4, 0, 0, 0, 0, 0]) }],
+    ],
+    [
+      "a file below the manifest, to unpackers",
+      "it holds two entries that unpack to murmur.yaml, or below it",
+      [{ ...other, name: "murmur.yaml/x" }, manifest],
+      [{ ...other, name: "murmur.yaml.d/x" }, manifest],
+    ],
+  ])("%s", async (_, fault, refused, sound) => {
+    expect(await manifestIn(zipBytes(refused))).toBe(fault);
+    const archive = zipBytes(sound);
+    expect(await manifestIn(archive)).toBe(GOOD);
+    if (readers.length === 0) return;
+    await using peers = new ZipPeers(readers);
+    const views = await peers.views(written(archive));
+    const own = Bun.SHA256.hash(GOOD, "hex").slice(0, 16);
+    expect(disagreeing(own, views)).toEqual([]);
   });
 });

@@ -27,7 +27,15 @@ describe("a directory's entries", () => {
   test("are read field by field", () => {
     const unicodePath = Buffer.from("\x75\x70\x09\x0012345path", "latin1");
     const [one, two, ...others] = entries([
-      { name: "one", content: "a text", method: STORED, crc: 77, attributes: 0x81a40000 },
+      {
+        name: "one",
+        content: "a text",
+        method: STORED,
+        crc: 77,
+        attributes: 0x81a40000,
+        host: 3,
+        neededVersion: 0x32d,
+      },
       {
         name: "two",
         method: 12,
@@ -43,6 +51,7 @@ describe("a directory's entries", () => {
     expect(one).toEqual({
       name: Buffer.from("one"),
       unicodePath: undefined,
+      neededVersion: 45,
       flags: 0,
       method: STORED,
       crc32: 77,
@@ -54,6 +63,7 @@ describe("a directory's entries", () => {
     expect(two).toEqual({
       name: Buffer.from("two"),
       unicodePath: Buffer.from("path"),
+      neededVersion: 20,
       flags: 8,
       method: 12,
       crc32: 5,
@@ -110,14 +120,11 @@ describe("a directory's entries", () => {
   });
 
   test("are all on one disk, unless zip64 holds the disk's number", () => {
-    const { bytes } = directoryOf(zipBytes([ONE]));
-    const onDisk = (disk: number) => {
-      const other = Buffer.from(bytes);
-      other.writeUInt16LE(disk, 34);
-      return () => [...entriesOf({ start: 0, end: 0, entries: 1, bytes: other })];
-    };
-    expect(onDisk(0xffff)()).toHaveLength(1);
-    for (const disk of [1, 0xfffe, 0x100]) expect(onDisk(disk)).toThrow("it is one part of several");
+    const first = Buffer.from([1, 0, 4, 0, 0, 0, 0, 0]);
+    expect(entries([{ ...ONE, disk: 0xffff, extra: first }])).toHaveLength(1);
+    for (const disk of [1, 0xfffe, 0x100, 0xffff]) {
+      expect(() => entries([{ ...ONE, disk }])).toThrow("it is one part of several");
+    }
   });
 });
 

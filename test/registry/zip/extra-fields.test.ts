@@ -35,8 +35,16 @@ describe("extra fields", () => {
     expect(read(field(2, "sizes"), field(0x7076, "12345path"))).toEqual([undefined, undefined]);
   });
 
-  test("may leave up to three bytes at their end", () => {
-    for (const left of [1, 2, 3]) expect(read(field(1, "sizes"), Buffer.alloc(left, 1))[0]).toBe("sizes");
+  test("may leave up to three zeros at their end, and no other bytes", () => {
+    for (const left of [1, 2, 3]) {
+      expect(read(field(1, "sizes"), Buffer.alloc(left))[0]).toBe("sizes");
+      expect(read(Buffer.alloc(left))).toEqual([undefined, undefined]);
+      const loose = Buffer.alloc(left);
+      loose[left - 1] = 1;
+      expect(() => read(field(1, "sizes"), loose)).toThrow(
+        "there are loose bytes after the extra fields of one of its entries",
+      );
+    }
     expect(() => read(field(1, "sizes"), Buffer.alloc(4, 1))).toThrow("is cut off");
   });
 
@@ -68,6 +76,20 @@ describe("extra fields", () => {
     expect(() => read(link)).toThrow(type);
     expect(() => read(field(9, "x"), link)).toThrow(type);
   });
+
+  test("make no entry a link or a device by the mode that unzip takes from them", () => {
+    const asi = (mode: number) => field(0x756e, [1, 2, 3, 4, mode % 256, mode >> 8, ...Buffer.alloc(8)]);
+    for (const mode of [0, 0o644, 0o100644, 0o107777, 0o040755]) {
+      expect(read(asi(mode), field(1, "sizes"))[0]).toBe("sizes");
+    }
+    const link = "an extra field of one of its entries may make it a link";
+    for (const mode of [0o120777, 0o120000, 0o010644, 0o020644, 0o060644, 0o140644, 0o160000]) {
+      expect(() => read(asi(mode))).toThrow(link);
+      expect(() => read(asi(0o100644), asi(mode))).toThrow(link);
+    }
+    for (const length of [0, 1, 5]) expect(() => read(field(0x756e, Buffer.alloc(length)))).toThrow(link);
+    expect(read(field(0x756e, Buffer.alloc(6)))).toEqual([undefined, undefined]);
+  });
 });
 
 describe("the numbers of a header", () => {
@@ -78,6 +100,31 @@ describe("the numbers of a header", () => {
     expect(resolveZip64([1, 2, 3], numbers(7))).toEqual([1, 2, 3]);
     expect(resolveZip64([LEFT, 2, LEFT], numbers(7, 8))).toEqual([7, 2, 8]);
     expect(resolveZip64([LEFT - 1, LEFT], numbers(2 ** 40))).toEqual([LEFT - 1, 2 ** 40]);
+  });
+
+  test("may stand in a zip64 field that holds more of them", () => {
+    expect(resolveZip64([LEFT, 2, 3], numbers(7, 8, 9))).toEqual([7, 2, 3]);
+    expect(resolveZip64([LEFT, 2], numbers(7, LEFT))).toEqual([7, 2]);
+  });
+
+  test("are no placeholders once they are resolved", () => {
+    const stands = "the zip64 sizes of one of its entries hold 4294967295, which stands for another";
+    expect(() => resolveZip64([LEFT], numbers(LEFT))).toThrow(stands);
+    expect(() => resolveZip64([LEFT, 2, LEFT], numbers(7, LEFT))).toThrow(stands);
+    expect(resolveZip64([LEFT, LEFT], numbers(LEFT - 1, LEFT + 1))).toEqual([LEFT - 1, LEFT + 1]);
+  });
+
+  test("say that the entry is on the first disk, at once or in the zip64 field", () => {
+    const parts = "it is one part of several";
+    const disk = (number: number) => numbers(number).subarray(0, 4);
+    expect(resolveZip64([1], undefined, 0)).toEqual([1]);
+    expect(resolveZip64([1], disk(0), 0xffff)).toEqual([1]);
+    expect(resolveZip64([LEFT], Buffer.concat([numbers(7), disk(0)]), 0xffff)).toEqual([7]);
+    for (const number of [1, 0xfffe, 0x100]) expect(() => resolveZip64([1], disk(0), number)).toThrow(parts);
+    for (const zip64 of [undefined, Buffer.alloc(0), disk(0).subarray(1), disk(1), disk(0xffff)]) {
+      expect(() => resolveZip64([1], zip64, 0xffff)).toThrow(parts);
+    }
+    expect(() => resolveZip64([LEFT], numbers(7), 0xffff)).toThrow(parts);
   });
 
   test("must all exist", () => {

@@ -72,6 +72,34 @@ test("no entry is hidden in the data of another, whose own header says that it i
   );
 });
 
+test.each<[string, Partial<ZipEntry>]>([
+  ["file", { content: Buffer.concat([Buffer.from("hello"), hidden]), uncompressedSize: 5 }],
+  ["file of no bytes", { content: hidden, uncompressedSize: 0 }],
+  ["directory", { name: "x/", content: hidden, uncompressedSize: 0 }],
+  // Only the first of the two bits says that an entry is encrypted.
+  ["file with one of the bits of encryption", { content: hidden, uncompressedSize: 0, flags: 0x40 }],
+])("no entry is hidden in a stored %s that is shorter once it is unpacked", async (_, fields) => {
+  const outer = { name: "x", method: STORED, ...fields };
+  const fault = "not-an-archive: one of its entries is stored as it is, but has two different sizes";
+  expect(await read([manifest, outer])).toBe(fault);
+  expect(await read([outer, manifest])).toBe(fault);
+  expect(await read([{ ...outer, local: { uncompressedSize: hidden.length } }, manifest])).toStartWith(
+    "not-an-archive: ",
+  );
+});
+
+test.each([
+  ["in its header alone", 5, 5],
+  ["in the directory alone", 0, 4],
+])("nor where a data descriptor follows, and the sizes differ %s", async (_, compressedSize, size) => {
+  const local = { crc: 0, compressedSize, uncompressedSize: 0 };
+  const own = descriptor(4, Bun.hash.crc32("hello"), 5, size);
+  const outer = { name: "x", content: "hello", method: STORED, flags: 8, uncompressedSize: size };
+  expect(await read([{ ...outer, local, descriptor: own }, manifest])).toBe(
+    "not-an-archive: one of its entries is stored as it is, but has two different sizes",
+  );
+});
+
 const crc = Bun.hash.crc32("hello");
 const streamed: ZipEntry = {
   name: "x",
@@ -104,6 +132,8 @@ test.each([
 test("a size that no number holds exactly is refused as a fault of the archive", async () => {
   // A zip64 field with the greatest size that there is.
   const extra = Buffer.from([1, 0, 8, 0, ...Array<number>(8).fill(0xff)]);
-  const endless = { ...streamed, uncompressedSize: 0xffffffff, extra, descriptor: descriptor(8, crc, 5, 5) };
+  const packed = Buffer.from("hello");
+  const own = descriptor(8, crc, 5, 5);
+  const endless = { ...streamed, method: 8, packed, uncompressedSize: 0xffffffff, extra, descriptor: own };
   expect(await read([endless, manifest])).toBe(BEHIND);
 });

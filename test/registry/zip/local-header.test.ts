@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import type { Entry } from "../../../src/registry/zip/directory.ts";
 import {
   describesSameData,
+  hasOneSizeIfStored,
   LOCAL_BYTES,
   type LocalHeader,
   takeLocalHeader,
@@ -82,4 +83,17 @@ describe("a local header describes the data as the directory does", () => {
       expect(same({ [field]: 0, flags: 1 }, { flags: 1 })).toBe(false);
     }
   });
+});
+
+test("data that is stored as it is has one size, unless it is encrypted", () => {
+  const header = { flags: 0, method: 0, compressedSize: 6, uncompressedSize: 6 } as LocalHeader;
+  expect(hasOneSizeIfStored(header)).toBe(true);
+  for (const uncompressedSize of [0, 5, 7]) {
+    // A reader may take data for encrypted by the first of the two bits alone.
+    for (const flags of [0, 0x8, 0x40, 0x800]) {
+      expect(hasOneSizeIfStored({ ...header, flags, uncompressedSize })).toBe(false);
+    }
+    expect(hasOneSizeIfStored({ ...header, flags: 0x1, uncompressedSize })).toBe(true);
+    expect(hasOneSizeIfStored({ ...header, method: 8, uncompressedSize })).toBe(true);
+  }
 });

@@ -13,6 +13,7 @@ function entryOf(fields: Partial<Entry> = {}): Entry {
   return {
     name: Buffer.from("murmur.yaml"),
     unicodePath: undefined,
+    neededVersion: 20,
     flags: 0,
     method: DEFLATED,
     crc32: crc32(TEXT),
@@ -24,6 +25,8 @@ function entryOf(fields: Partial<Entry> = {}): Entry {
   };
 }
 
+const NO_FILE = "its murmur.yaml is a directory, a link or a label";
+
 const check = (fields: Partial<Entry>) => () => checkManifestEntry(entryOf(fields));
 
 describe("the manifest's entry", () => {
@@ -32,23 +35,40 @@ describe("the manifest's entry", () => {
       expect(check({ externalAttributes: type * 65_536 })).not.toThrow();
     }
     for (const type of [0o020000, 0o040000, 0o060000, 0o120000, 0o140000, 0o110000]) {
-      expect(check({ externalAttributes: type * 65_536 })).toThrow(
-        "its murmur.yaml is a directory or a link",
+      expect(check({ externalAttributes: type * 65_536 })).toThrow(NO_FILE);
+    }
+  });
+
+  test("has none of the bits that are a type on an Amiga", () => {
+    expect(check({ externalAttributes: 0o100777 * 65_536 })).not.toThrow();
+    for (const mode of [0o104644, 0o102644, 0o101644]) {
+      expect(check({ externalAttributes: mode * 65_536 })).toThrow(
+        "its murmur.yaml has a set-user, set-group or sticky bit",
       );
     }
   });
 
   test("is a file by its DOS attributes", () => {
-    expect(check({ externalAttributes: 0x2f })).not.toThrow();
-    expect(check({ externalAttributes: 0x10 })).toThrow("its murmur.yaml is a directory or a link");
-    expect(check({ externalAttributes: 0x81a40010 })).toThrow("its murmur.yaml is a directory or a link");
+    expect(check({ externalAttributes: 0x81a4_fbe7 })).not.toThrow();
+    for (const attribute of [0x8, 0x10, 0x400]) {
+      expect(check({ externalAttributes: attribute })).toThrow(NO_FILE);
+      expect(check({ externalAttributes: 0x81a4_0020 + attribute })).toThrow(NO_FILE);
+    }
   });
 
   test("is not encrypted, in either way", () => {
     for (const flags of [0x1, 0x40, 0x41]) {
       expect(check({ flags })).toThrow("its murmur.yaml is encrypted");
     }
-    for (const flags of [0x2, 0x8, 0x20, 0x80, 0x800]) expect(check({ flags })).not.toThrow();
+    for (const flags of [0x2, 0x8, 0x80, 0x800]) expect(check({ flags })).not.toThrow();
+  });
+
+  test("is no patch, and needs no version of ZIP that others do not know", () => {
+    expect(check({ flags: 0x20 })).toThrow("its murmur.yaml is a patch for another file");
+    for (const neededVersion of [0, 45, 63]) expect(check({ neededVersion })).not.toThrow();
+    for (const neededVersion of [64, 255]) {
+      expect(check({ neededVersion })).toThrow("its murmur.yaml needs a later version of ZIP than 6.3");
+    }
   });
 
   test("is either stored or deflated", () => {
