@@ -179,8 +179,7 @@ export async function abandon(delegation: Delegation): Promise<void> {
   try {
     door.ending(child.delegationId);
   } finally {
-    await endUnposted(delegation, "replaced");
-    child.release();
+    await endUnposted(delegation, "replaced").finally(() => child.release());
   }
   door.forget(child.delegationId);
 }

@@ -67,14 +67,21 @@ async function endOf(
   const timers: (() => void)[] = [];
   let state = WATCHING;
   let last = Promise.resolve();
-  /** One after the other, because reading a record may have to wait for a free descriptor. */
+  let exit: Happening | undefined;
+  /** Those that need the record come one after the other, because its reading may have to wait for a free descriptor. */
   const happens = (happening: Happening) => {
+    if (!readsRecord(happening)) return advance(happening, ok(undefined));
     last = last.then(() => look(happening)).catch(over.reject);
   };
   const look = async (happening: Happening) => {
     // Once it is over, the child's directories are closed, so nothing can be read there.
     if (state.kind === "over") return;
-    const read = readsRecord(happening) ? await recordOf(delegation) : ok(undefined);
+    const read = await recordOf(delegation);
+    const isByTask = happening.kind === "task" || happening.kind === "deadline";
+    // A child that exited while its record could not be read has not been ended.
+    advance(isByTask && exit ? exit : happening, read);
+  };
+  const advance = (happening: Happening, read: Awaited<ReturnType<typeof recordOf>>) => {
     const left = read.ok ? { left: read.value } : { left: undefined, unread: read.fault };
     const step = next(state, { ...happening, ...left });
     state = step.state;
@@ -90,9 +97,10 @@ async function endOf(
   const later = (ms: number, happening: Happening) =>
     timers.push(session.clock.after(ms, () => happensAfterExit(happening)));
 
-  void child.exited.then((status) =>
-    happens({ kind: "exited", lost: status.kind === "lost" ? describeExit(status) : undefined }),
-  );
+  void child.exited.then((status) => {
+    exit = { kind: "exited", lost: status.kind === "lost" ? describeExit(status) : undefined };
+    happens(exit);
+  });
   void asked.then((reason) => happensAfterExit({ kind: "task", reason }));
   const watchMs = watchLeftMs(delegation);
   const backstopSecs = watchSecs + BACKSTOP_EXTRA_SECS;

@@ -41,6 +41,7 @@ const EVENTS = {
   "explained, record": { kind: "explained", how: "status 1\nwords", left: LATER },
   backstop: { kind: "backstop", reason: "no outcome", ...none },
   "backstop, record": { kind: "backstop", reason: "no outcome", left: LATER },
+  "backstop, unread": { kind: "backstop", reason: "no outcome", ...unread },
 } as const satisfies Record<string, WatchEvent>;
 type EventName = keyof typeof EVENTS;
 
@@ -60,6 +61,10 @@ const STATES = {
     cause: { by: "deadline", reason: "too long", unclear: true },
   },
   "ending at backstop": { kind: "ending", cause: { by: "backstop", reason: "no outcome" } },
+  "ending at backstop, unclear": {
+    kind: "ending",
+    cause: { by: "backstop", reason: "no outcome", unclear: true },
+  },
   "explaining a crash": { kind: "explaining" },
   "explaining its deadline": { kind: "explaining", reason: "too long" },
   reported: { kind: "over", end: { kind: "reported", record: RECORD } },
@@ -76,6 +81,10 @@ const STATES = {
     kind: "over",
     end: { kind: "unread", why: "no descriptor", reason: "too long" },
   },
+  "unread, ended at backstop": {
+    kind: "over",
+    end: { kind: "unread", why: "no descriptor", reason: "no outcome" },
+  },
   "terminated by task": { kind: "over", end: { kind: "terminated", by: "task", reason: "its task ended" } },
   "terminated at deadline": {
     kind: "over",
@@ -90,7 +99,18 @@ type StateName = keyof typeof STATES;
 
 const END = ["refuse-completions", "end-child"];
 const AT_BACKSTOP = ["ending at backstop", "refuse-completions", "end-child-in-time"] as const;
-const backstop: Row = { backstop: AT_BACKSTOP, "backstop, record": AT_BACKSTOP };
+const backstop: Row = {
+  backstop: AT_BACKSTOP,
+  "backstop, record": AT_BACKSTOP,
+  "backstop, unread": AT_BACKSTOP,
+};
+/** It stays open whether there is a record. */
+const STILL_UNCLEAR = ["ending at backstop, unclear", ...AT_BACKSTOP.slice(1)] as const;
+const unclearBackstop: Row = {
+  backstop: STILL_UNCLEAR,
+  "backstop, record": STILL_UNCLEAR,
+  "backstop, unread": STILL_UNCLEAR,
+};
 
 /** The state after each event, and what is to be done. An event that is left out changes nothing. */
 type Row = { readonly [event in EventName]?: readonly [StateName, ...string[]] };
@@ -141,6 +161,7 @@ const TABLE: Partial<Record<StateName, Row>> = {
     "ended, unread": ["reported"],
     backstop: ["reported, spoilt"],
     "backstop, record": ["reported, written later"],
+    "backstop, unread": ["reported"],
   },
   "ending by task": {
     ...backstop,
@@ -149,13 +170,13 @@ const TABLE: Partial<Record<StateName, Row>> = {
     "ended, unread": ["terminated by task"],
   },
   "ending by task, unclear": {
-    ...backstop,
+    ...unclearBackstop,
     ended: ["terminated by task"],
     "ended, record": ["reported, written later"],
     "ended, unread": ["unread, ended by task"],
   },
   "ending at deadline, unclear": {
-    ...backstop,
+    ...unclearBackstop,
     ended: ["explaining its deadline", "explain"],
     "ended, record": ["reported, written later"],
     "ended, unread": ["unread, ended at deadline"],
@@ -171,6 +192,12 @@ const TABLE: Partial<Record<StateName, Row>> = {
     ended: ["terminated at backstop"],
     "ended, record": ["terminated at backstop"],
     "ended, unread": ["terminated at backstop"],
+  },
+  "ending at backstop, unclear": {
+    ...unclearBackstop,
+    ended: ["terminated at backstop"],
+    "ended, record": ["reported, written later"],
+    "ended, unread": ["unread, ended at backstop"],
   },
   "explaining a crash": { ...backstop, explained: ["crashed"], "explained, record": ["crashed"] },
   "explaining its deadline": {

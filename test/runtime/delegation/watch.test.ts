@@ -189,6 +189,29 @@ describe("a record that no descriptor is free for", () => {
     expect(played.closes()).toEqual([{ outcome: "ok", reason: null }]);
   });
 
+  test.each(["reports", "exits"])(
+    "counts if its child %s while the task that ends it waits for a descriptor",
+    async (what) => {
+      const played = playedTask();
+      const child = await played.start();
+      child.writes({ of_its_own: "words" });
+      const give = noDescriptors();
+      const canceled = played.task.cancel();
+      try {
+        await turns();
+        if (what === "exits") child.leave(CLEAN);
+        else expect(played.post(child)).toMatchObject({ result: { received: true } });
+        await turns();
+      } finally {
+        give();
+      }
+      await played.clock.advance(3_000);
+      await canceled;
+      expect(child.record()).toMatchObject({ status: "ok", of_its_own: "words" });
+      expect(played.closes()).toEqual([{ outcome: "ok", reason: null }]);
+    },
+  );
+
   test("stays if its child did not accept its task", async () => {
     let give = () => {};
     const played = playedTask({
