@@ -44,22 +44,20 @@ export function changesOfAbsence(edge: UnresolvedEdge): Change[] {
   }
 }
 
-function editsOf(parent: Side, child: Side, { axis, entries }: Exceeded): Edit[] {
+function editsOf(parent: Side, child: Side, { axis, entries, isSound }: Exceeded): Edit[] {
   // Stores are declared by a manifest's artifacts, not capsule-wide.
   const key = axis.key === STATE_STORE ? `artifacts[].${STATE_STORE}` : axis.key;
-  const narrow = (action: Edit["action"], values: readonly string[]) =>
+  const narrow = (action: Edit["action"], values: string[]) =>
     manifestEdit("narrows", child.capsule, key, action, values);
-  const widen = (action: Edit["action"], values: readonly string[]) =>
+  const widen = (action: Edit["action"], values: string[]) =>
     manifestEdit("widens", parent.capsule, key, action, values);
-  // An entry that the child's own declarations do not cover is malformed, so no parent can cover it.
-  const isSound = entries.every((entry) => axis.covers(child.held, entry));
   switch (axis.kind) {
     case "list":
       return [narrow("drop", entries), ...(isSound ? [widen("list", entries)] : [])];
     case "flag":
       return [narrow("set", ["false"]), widen("set", entries)];
     case "floor":
-      return [narrow("set", axis.declares(parent.held)), widen("set", entries)];
+      return [narrow("set", [...axis.declares(parent.held)]), widen("set", entries)];
     case "scope": {
       const [scope = ""] = axis.declares(parent.held);
       const widened = isSound && entries[0] !== "" ? widen("cover", entries) : widen("unset", []);
@@ -76,9 +74,9 @@ function manifestEdit(
   capsule: string,
   key: string,
   action: Edit["action"],
-  values: readonly string[],
+  values: string[],
 ): Edit {
-  return { effect, capsule, file: "murmur.yaml", key, action, values: [...values] };
+  return { effect, capsule, file: "murmur.yaml", key, action, values };
 }
 
 function registryEdit(effect: Edit["effect"], capsule: string, action: Edit["action"]): Edit {

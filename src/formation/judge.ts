@@ -6,8 +6,10 @@ import type { Envelope } from "../referee/envelope.ts";
 /** An axis on which the child exceeds its parent. */
 export interface Exceeded {
   readonly axis: Axis;
-  /** At least one, in the child's order. */
-  readonly entries: readonly string[];
+  /** At least one, in the child's order. All pairs that declare the same share them. */
+  readonly entries: string[];
+  /** Whether the child's own declarations cover them. If not, they are malformed, and no parent can cover them. */
+  readonly isSound: boolean;
   /** The daemon's sentence for the first of them. */
   readonly error: string;
 }
@@ -61,5 +63,7 @@ class AxisJudge {
 function compare(axis: Axis, parent: Envelope, child: Envelope): Exceeded | undefined {
   const entries = axis.declares(child).filter((entry) => !axis.covers(parent, entry));
   const [first] = entries;
-  return first === undefined ? undefined : { axis, entries, error: refusal(axis, first, parent) };
+  if (first === undefined) return undefined;
+  const isSound = entries.every((entry) => axis.covers(child, entry));
+  return { axis, entries, isSound, error: refusal(axis, first, parent) };
 }

@@ -151,7 +151,7 @@ function* judgeName(
     }
     const axes = exceeded.map(({ axis, entries, error }) => ({
       key: axis.key,
-      entries: [...entries],
+      entries,
       error,
     }));
     survey.edges.push({ ...edge, verdict: "refused", error: first.error, axes });

@@ -1,5 +1,6 @@
 /** What becomes of a child's standard output and standard error. */
 
+import { setImmediate as turn } from "node:timers/promises";
 import { printable } from "../../printable.ts";
 import { partialSecret, redactSaid } from "../redaction.ts";
 import { REDACTED, type Secret } from "../secret.ts";
@@ -8,7 +9,7 @@ import { parseJsonObject } from "../wire.ts";
 /** The longest first line, in bytes. A longer one does not count. */
 const MAX_FIRST_LINE = 256 * 1024;
 /** The longest further line that is copied whole, in bytes. A longer one is copied in pieces. */
-const MAX_PENDING = 1024 * 1024;
+const MAX_PENDING = 128 * 1024;
 
 export type FirstLine =
   | { readonly kind: "line"; readonly text: string }
@@ -73,6 +74,8 @@ export function createStdoutRelay(write: (bytes: Uint8Array) => Promise<void>) {
 const MAX_LINE = 8 * 1024;
 /** How many lines are remembered for a report of how the child ended. */
 const REMEMBERED_LINES = 20;
+/** How many are prepared between two turns of the event loop: a millisecond's work. */
+const LINES_AT_ONCE = 1000;
 /** How many bytes wait: until the child's own token is known, or while earlier lines are written. */
 const MAX_WAITING = 256 * 1024;
 
@@ -97,12 +100,18 @@ export function createStderrEcho(secrets: readonly Secret[], write: (bytes: Uint
 
   const echo = async () => {
     while (waiting.length > 0) {
-      const shown = waiting.map((line) => show(line, known));
-      if (leftOut > 0) shown.push(`[${leftOut} more lines ${which} are left out]`);
+      const lines = waiting;
+      const note = leftOut > 0 ? [`[${leftOut} more lines ${which} are left out]`] : [];
       waiting = [];
       waitingBytes = leftOut = 0;
       which = "that were not read in time";
-      await write(Buffer.from(`${shown.join("\n")}\n`));
+      for (let at = 0; at < lines.length; at += LINES_AT_ONCE) {
+        // A child that writes empty lines holds up nobody else.
+        if (at > 0) await turn();
+        const shown = lines.slice(at, at + LINES_AT_ONCE).map((line) => show(line, known));
+        if (at + LINES_AT_ONCE >= lines.length) shown.push(...note);
+        await write(Buffer.from(`${shown.join("\n")}\n`));
+      }
     }
     echoing = undefined;
   };
