@@ -43,11 +43,16 @@ export const NAMES_OF_MANIFEST = [
   "\\\\?\\UNC\\murmur.yaml",
   "murmur.yaml:x",
   "murmur.yaml:stream",
+  "MURMUR~1.YAM",
+  "murmur~12.yam",
+  "MUA1B2~1.YAM/x",
 ] as const;
 
 /** Every unpacker writes an entry of such a name to another path, or nowhere. */
 export const OTHER_NAMES = [
   "tool.wasm",
+  "murmur~1.txt",
+  "sub/murmur~1.yam",
   "docs/",
   "docs/readme.md",
   "murmur.yml",

@@ -77,11 +77,9 @@ export function* entriesOf({ bytes, entries }: Directory): Generator<Entry> {
 function readEntry(bytes: Buffer, at: number, name: Buffer, extra: Buffer): Entry {
   const { zip64, unicodePath } = readExtraFields(extra);
   const numbers = [24, 20, 42].map((field) => bytes.readUInt32LE(at + field));
-  const [uncompressedSize = 0, compressedSize = 0, offset = 0] = resolveZip64(
-    numbers,
-    zip64,
-    bytes.readUInt16LE(at + 34),
-  );
+  const [uncompressedSize = 0, compressedSize = 0, offset = 0] = resolveZip64(numbers, zip64, {
+    disk: bytes.readUInt16LE(at + 34),
+  });
   return {
     name,
     unicodePath,

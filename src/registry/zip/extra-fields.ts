@@ -72,15 +72,17 @@ const DISK_PLACEHOLDER = 0xffff;
 
 /**
  * The numbers of a header. Placeholders are replaced by the numbers of the zip64 field, in order. The field may hold more
- * numbers than are asked for: Python and Go write both sizes, or all three numbers.
+ * numbers than are asked for: Python and Go write both sizes, or all three numbers. Some readers take all of them then, so
+ * they must be the header's.
  *
  * @param disk the number of the disk, which comes last; a local header has none
- * @throws ArchiveFault if the zip64 field does not have them, or if the disk is not the first one
+ * @param areUnknown the sizes follow the data, and the header may have a 0 for each
+ * @throws ArchiveFault if the zip64 field does not have them or has others, or if the disk is not the first one
  */
 export function resolveZip64(
   numbers: readonly number[],
   zip64: Buffer | undefined,
-  disk = 0,
+  { disk = 0, areUnknown = false } = {},
 ): readonly number[] {
   let at = 0;
   const resolved = numbers.map((number) => {
@@ -98,5 +100,21 @@ export function resolveZip64(
   });
   const isLeftOut = disk === DISK_PLACEHOLDER && zip64 !== undefined && at + 4 <= zip64.length;
   if ((isLeftOut ? zip64.readUInt32LE(at) : disk) !== 0) throw new ArchiveFault("it is one part of several");
+  if (zip64 && zip64.length !== at + (isLeftOut ? 4 : 0) && !holdsInOrder(zip64, resolved, areUnknown)) {
+    throw new ArchiveFault("the zip64 field of one of its entries has other numbers than its header");
+  }
   return resolved;
+}
+
+/** Whether the field has the first of these numbers, or all of them and the first disk's, whatever is asked for. */
+function holdsInOrder(zip64: Buffer, numbers: readonly number[], areUnknown: boolean): boolean {
+  const count = Math.floor(zip64.length / 8);
+  const hasDisk = zip64.length === count * 8 + 4;
+  if (count > numbers.length || (zip64.length % 8 !== 0 && !(hasDisk && count === numbers.length)))
+    return false;
+  if (hasDisk && zip64.readUInt32LE(count * 8) !== 0) return false;
+  return numbers.slice(0, count).every((number, index) => {
+    const held = Number(zip64.readBigUInt64LE(index * 8));
+    return held === number || (areUnknown && (held === 0 || number === 0));
+  });
 }

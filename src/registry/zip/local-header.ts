@@ -37,11 +37,13 @@ export function* takeLocalHeader(archive: HashedFile): Generator<void, LocalHead
   const rest = yield* archive.take(nameLength + fixed.readUInt16LE(28));
   const { zip64, unicodePath } = readExtraFields(rest.subarray(nameLength));
   const numbers = [fixed.readUInt32LE(22), fixed.readUInt32LE(18)];
-  const [uncompressedSize = 0, compressedSize = 0] = resolveZip64(numbers, zip64);
+  const flags = fixed.readUInt16LE(6);
+  const areUnknown = (flags & FLAG_DATA_DESCRIPTOR) !== 0;
+  const [uncompressedSize = 0, compressedSize = 0] = resolveZip64(numbers, zip64, { areUnknown });
   return {
     name: rest.subarray(0, nameLength),
     unicodePath,
-    flags: fixed.readUInt16LE(6),
+    flags,
     method: fixed.readUInt16LE(8),
     crc32: fixed.readUInt32LE(14),
     compressedSize,

@@ -53,6 +53,9 @@ function isPlain(component: string): boolean {
   return /[a-z0-9_]/.test(component) && !MENDED.test(component);
 }
 
+/** The name that Windows may give the manifest beside its own. It leads to the same file. */
+const SHORT_NAME = /^mu[a-z0-9]{0,4}~[0-9]+\.yam(?:\/|$)/;
+
 /**
  * Whether an unpacker may write this entry to the root's `murmur.yaml`, or below it.
  *
@@ -63,6 +66,7 @@ function isPlain(component: string): boolean {
 export function leadsToManifest(name: Buffer): boolean {
   const path = name.toString("latin1").toLowerCase();
   const printable = path.replace(/[^!-~]/g, "");
+  if (SHORT_NAME.test(printable)) return true;
   if (!printable.includes(MANIFEST)) return false;
   // A directory's name ends with a slash.
   const components = path.replace(/\/$/, "").split("/");

@@ -68,5 +68,5 @@ export class StrayHeaders {
 }
 
 function isPlausible(bytes: Buffer, at: number): boolean {
-  return at + LOCAL_BYTES <= bytes.length && bytes.readUInt16LE(at + 8) <= LAST_METHOD;
+  return at + LOCAL_BYTES <= bytes.length && bytes.readUInt8(at + 8) <= LAST_METHOD;
 }

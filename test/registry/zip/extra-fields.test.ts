@@ -97,14 +97,44 @@ describe("the numbers of a header", () => {
 
   test("are its own, and the ones it leaves out come from the zip64 field in order", () => {
     expect(resolveZip64([1, 2, 3], undefined)).toEqual([1, 2, 3]);
-    expect(resolveZip64([1, 2, 3], numbers(7))).toEqual([1, 2, 3]);
     expect(resolveZip64([LEFT, 2, LEFT], numbers(7, 8))).toEqual([7, 2, 8]);
     expect(resolveZip64([LEFT - 1, LEFT], numbers(2 ** 40))).toEqual([LEFT - 1, 2 ** 40]);
   });
 
-  test("may stand in a zip64 field that holds more of them", () => {
-    expect(resolveZip64([LEFT, 2, 3], numbers(7, 8, 9))).toEqual([7, 2, 3]);
-    expect(resolveZip64([LEFT, 2], numbers(7, LEFT))).toEqual([7, 2]);
+  test("may stand in a zip64 field that holds more of them, if they are the header's own", () => {
+    const firstDisk = Buffer.alloc(4);
+    for (const held of [
+      numbers(1),
+      numbers(1, 2),
+      numbers(1, 2, 3),
+      Buffer.concat([numbers(1, 2, 3), firstDisk]),
+    ]) {
+      expect(resolveZip64([1, 2, 3], held)).toEqual([1, 2, 3]);
+    }
+    expect(resolveZip64([LEFT, 2, 3], numbers(7, 2, 3))).toEqual([7, 2, 3]);
+    expect(resolveZip64([LEFT, 2], numbers(7, 2))).toEqual([7, 2]);
+    const others = "the zip64 field of one of its entries has other numbers than its header";
+    for (const held of [
+      numbers(7),
+      numbers(1, 7),
+      numbers(1, 2, 7),
+      numbers(1, 2, 3, 4),
+      Buffer.concat([numbers(1), firstDisk]),
+      Buffer.concat([numbers(1, 2, 3), numbers(1).subarray(0, 4)]),
+      Buffer.concat([numbers(1), Buffer.alloc(3)]),
+    ]) {
+      expect(() => resolveZip64([1, 2, 3], held)).toThrow(others);
+    }
+    expect(() => resolveZip64([LEFT, 2, 3], numbers(7, 8, 9))).toThrow(others);
+    expect(() => resolveZip64([LEFT, 2], numbers(7, LEFT))).toThrow(others);
+    expect(() => resolveZip64([1, 2, LEFT], numbers(1, 2, 3))).toThrow(others);
+  });
+
+  test("may be 0 in the zip64 field or the header where the sizes follow the data", () => {
+    expect(resolveZip64([0, 0], numbers(7, 8), { areUnknown: true })).toEqual([0, 0]);
+    expect(resolveZip64([7, 8], numbers(0, 0), { areUnknown: true })).toEqual([7, 8]);
+    expect(() => resolveZip64([7, 8], numbers(0, 0))).toThrow("other numbers than its header");
+    expect(() => resolveZip64([7, 8], numbers(7, 9), { areUnknown: true })).toThrow("other numbers");
   });
 
   test("are no placeholders once they are resolved", () => {
@@ -117,14 +147,16 @@ describe("the numbers of a header", () => {
   test("say that the entry is on the first disk, at once or in the zip64 field", () => {
     const parts = "it is one part of several";
     const disk = (number: number) => numbers(number).subarray(0, 4);
-    expect(resolveZip64([1], undefined, 0)).toEqual([1]);
-    expect(resolveZip64([1], disk(0), 0xffff)).toEqual([1]);
-    expect(resolveZip64([LEFT], Buffer.concat([numbers(7), disk(0)]), 0xffff)).toEqual([7]);
-    for (const number of [1, 0xfffe, 0x100]) expect(() => resolveZip64([1], disk(0), number)).toThrow(parts);
-    for (const zip64 of [undefined, Buffer.alloc(0), disk(0).subarray(1), disk(1), disk(0xffff)]) {
-      expect(() => resolveZip64([1], zip64, 0xffff)).toThrow(parts);
+    expect(resolveZip64([1], undefined, { disk: 0 })).toEqual([1]);
+    expect(resolveZip64([1], disk(0), { disk: 0xffff })).toEqual([1]);
+    expect(resolveZip64([LEFT], Buffer.concat([numbers(7), disk(0)]), { disk: 0xffff })).toEqual([7]);
+    for (const number of [1, 0xfffe, 0x100]) {
+      expect(() => resolveZip64([1], disk(0), { disk: number })).toThrow(parts);
     }
-    expect(() => resolveZip64([LEFT], numbers(7), 0xffff)).toThrow(parts);
+    for (const zip64 of [undefined, Buffer.alloc(0), disk(0).subarray(1), disk(1), disk(0xffff)]) {
+      expect(() => resolveZip64([1], zip64, { disk: 0xffff })).toThrow(parts);
+    }
+    expect(() => resolveZip64([LEFT], numbers(7), { disk: 0xffff })).toThrow(parts);
   });
 
   test("must all exist", () => {

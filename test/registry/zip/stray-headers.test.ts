@@ -80,8 +80,14 @@ describe("where a reader may end the data of an entry too early", () => {
     expect(read([MANIFEST, streamed("x", Buffer.from("murmur.yaml"))])).toBe(GOOD);
     const behind = Buffer.concat([hidden("y"), Buffer.from("murmur.yaml")]);
     expect(read([MANIFEST, streamed("x", behind)])).toBe(GOOD);
-    // No method has this number.
-    expect(read([MANIFEST, streamed("x", hidden("murmur.yaml", { method: 100 }))])).toBe(GOOD);
+    // No method has this number, also to a reader that takes its lower byte only.
+    expect(read([MANIFEST, streamed("x", hidden("murmur.yaml", { method: 0x164 }))])).toBe(GOOD);
+  });
+
+  test("a header is hidden also if its method is one in the lower byte only, as bsdtar reads it", () => {
+    for (const method of [0x100, 0x6400, 0x108]) {
+      expect(() => read([MANIFEST, streamed("x", hidden("murmur.yaml", { method }))])).toThrow(FAULT);
+    }
   });
 });
 
