@@ -38,12 +38,22 @@ function replaced(text: string, spans: readonly Span[]): string {
   return shown + text.slice(done);
 }
 
+/**
+ * How often a secret is masked by itself in one text. A child can choose a token of one letter, and write that letter 64
+ * million times: the rest of such a text is masked as a whole.
+ */
+const MOST_OCCURRENCES = 100_000;
+
 function wholeSecrets(text: string, secrets: readonly Secret[]): Span[] {
   const spans: Span[] = [];
   for (const secret of secrets) {
     const token = secret.reveal();
     const mask = maskOf(token.length);
-    for (const start of occurrencesOf(secret, text)) spans.push({ start, end: start + token.length, mask });
+    const places = occurrencesOf(secret, text, MOST_OCCURRENCES);
+    for (const start of places) spans.push({ start, end: start + token.length, mask });
+    const after = (places.at(-1) ?? 0) + token.length;
+    if (places.length < MOST_OCCURRENCES || after >= text.length) continue;
+    spans.push({ start: after, end: text.length, mask: maskOf(text.length - after) });
   }
   return spans;
 }

@@ -60,14 +60,16 @@ const BEGINNING = 32;
  * Where the secret starts in the text. Occurrences do not overlap. The time grows with the text alone: a child chooses
  * both its door's token and what it writes, and for "aaa…b" in "aaa…" the engine's own search would compare nearly the
  * whole token at every place.
+ *
+ * @param most how many places are wanted: the search ends with the last of them
  */
-export function occurrencesOf(secret: Secret, text: string): number[] {
+export function occurrencesOf(secret: Secret, text: string, most = Number.POSITIVE_INFINITY): number[] {
   const token = secret.reveal();
   const places: number[] = [];
   let at = text.indexOf(token.slice(0, BEGINNING));
   if (at < 0) return places;
   const borders = bordersOf(secret);
-  for (let matched = 0; at < text.length; at++) {
+  for (let matched = 0; at < text.length && places.length < most; at++) {
     matched = goOn(token, borders, matched, text.charCodeAt(at));
     if (matched < token.length) continue;
     places.push(at + 1 - matched);

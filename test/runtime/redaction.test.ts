@@ -32,6 +32,17 @@ describe("redacting a result", () => {
     expect(redact("eeee", [new Secret("e")])).toBe("****");
   });
 
+  test("masks the rest as a whole once a secret occurred a hundred thousand times", () => {
+    const letter = [new Secret("e")];
+    const all = 100_000;
+    expect(redact("e".repeat(all), letter)).toBe("*".repeat(all));
+    expect(redact(`${"e".repeat(all)}x`, letter)).toBe("*".repeat(all + 1));
+    expect(redact(`${"e".repeat(all)}${"ex".repeat(all)}`, letter)).toBe(`${"*".repeat(all)}<redacted>`);
+    const redactor = createRedactor(letter);
+    const out = Buffer.concat([redactor.push(Buffer.alloc(2 * all, "e")), redactor.end()]).toString();
+    expect(out).toBe(`${"*".repeat(all)}<redacted>`);
+  });
+
   test("leaves nothing of secrets that overlap", () => {
     expect(redact("x-abcdefghijkl-y", [new Secret("abcdefgh"), new Secret("efghijkl")])).toBe("x-********-y");
     expect(redact(`${OPERATOR}tail`, [operator, new Secret(`${OPERATOR}tail`)])).toBe("<redacted>");

@@ -141,7 +141,9 @@ async function keep(
       if (!written.ok) return written;
       bytes += chunk.value.length;
     }
-    const ended = writeAll(to, redactor.end());
+    // A token that the cut parts is not shown in part.
+    const rest = redactor.end();
+    const ended = writeAll(to, isCut() ? Buffer.alloc(rest.length, "*") : rest);
     return ended.ok && isCut() ? writeAll(to, note) : ended;
   };
   try {

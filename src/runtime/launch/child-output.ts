@@ -24,6 +24,8 @@ export function createStdoutRelay(write: (bytes: Uint8Array) => Promise<void>) {
   let first: string | undefined = "";
   // Latin-1: one character is one byte, so nothing is decoded on its way through.
   let pending = "";
+  /** Whether a piece of a long line was copied, and not its end. */
+  let isInLine = false;
 
   const pass = async (text: string, last: boolean) => {
     const secrets = await chosen;
@@ -32,11 +34,17 @@ export function createStdoutRelay(write: (bytes: Uint8Array) => Promise<void>) {
     const end = text.lastIndexOf("\n");
     let whole = end < 0 ? 0 : pending.length + end + 1;
     pending += text;
-    if (last) whole = pending.length;
+    if (last) {
+      // Whoever writes next begins a line of its own.
+      if (pending !== "" || isInLine) pending += "\n";
+      whole = pending.length;
+    }
     if (whole === 0 && pending.length > MAX_PENDING) whole = pending.length - partialSecret(pending, secrets);
     const ready = pending.slice(0, whole);
     pending = pending.slice(whole);
-    if (ready !== "") await write(Buffer.from(redactSaid(ready, secrets), "latin1"));
+    if (ready === "") return;
+    isInLine = !ready.endsWith("\n");
+    await write(Buffer.from(redactSaid(ready, secrets), "latin1"));
   };
 
   return {

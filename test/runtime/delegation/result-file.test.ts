@@ -1,13 +1,16 @@
 import { describe, expect, onTestFinished, test } from "bun:test";
 import {
+  closeSync,
   existsSync,
   mkdirSync,
+  openSync,
   readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { join } from "node:path";
 import { CHILD_FILE_BYTES as MAX_KEPT_BYTES } from "../../../src/runtime/child-files.ts";
@@ -123,6 +126,21 @@ describe("an answer", () => {
       .slice(MAX_KEPT_BYTES - 60)
       .text();
     expect(end).toEndWith("\n[cut: this answer has 10737418240 bytes]\n");
+  });
+
+  test("that is too long to be kept whole shows no part of a token at its cut", async () => {
+    const at = places();
+    writeFileSync(at.result, "d");
+    truncateSync(at.result, 65 * 1024 ** 2);
+    const note = `\n[cut: this answer has ${65 * 1024 ** 2} bytes]\n`;
+    const token = OPERATOR.reveal();
+    const file = openSync(at.result, "r+");
+    writeSync(file, token, MAX_KEPT_BYTES - note.length - token.length + 1);
+    closeSync(file);
+    await answerOf(at);
+    const kept = Bun.file(join(at.runtime, "delegations", "dlg_1.txt"));
+    const end = await kept.slice(MAX_KEPT_BYTES - 100).text();
+    expect(end).toEndWith(`\0${"*".repeat(token.length - 1)}${note}`);
   });
 
   test("contains neither token of its launch and is otherwise unchanged", async () => {

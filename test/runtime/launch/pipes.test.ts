@@ -90,6 +90,16 @@ describe("a child's standard error", () => {
     expect(out.text()).toBe(`${"x".repeat(1000)}\n`.repeat(1000));
   });
 
+  test("of many lines is echoed a thousand at a time, and whole", async () => {
+    const writes: string[] = [];
+    const echo = createStderrEcho([], async (bytes) => void writes.push(Buffer.from(bytes).toString()));
+    await echo.release([]);
+    const lines = Array.from({ length: 2500 }, (_, line) => `${line}\n`);
+    await echo.write(Buffer.from(lines.join("")));
+    expect(writes.map((text) => text.split("\n").length - 1)).toEqual([1000, 1000, 500]);
+    expect(writes.join("")).toBe(lines.join(""));
+  });
+
   test("has lines of at most 8 KiB, and no part of a token remains where a line is cut", async () => {
     for (const before of [8192 - 1, 8192 - 20, 8192 - APPROVAL.length + 1, 8192 - APPROVAL.length]) {
       const out = collector();
@@ -160,7 +170,8 @@ describe("a child's standard output", () => {
       expect(out.text()).toBe("");
       relay.copy([new Secret(OPERATOR), new Secret(APPROVAL)]);
       await served;
-      expect(out.text()).toBe("second <redacted> ü\n\nthird\u0000\nunfinished <redacted>");
+      // The last line gets its end, so that whoever writes next begins one of its own.
+      expect(out.text()).toBe("second <redacted> ü\n\nthird\u0000\nunfinished <redacted>\n");
     }
   });
 
@@ -172,7 +183,7 @@ describe("a child's standard output", () => {
     const bytes = Buffer.from(`${"z".repeat(1024 * 1024 - 10)}${OPERATOR}`.repeat(3));
     for (let at = 0; at < bytes.length; at += 65_536) await relay.write(bytes.subarray(at, at + 65_536));
     await relay.end();
-    expect(out.text()).toBe(`${"z".repeat(1024 * 1024 - 10)}<redacted>`.repeat(3));
+    expect(out.text()).toBe(`${`${"z".repeat(1024 * 1024 - 10)}<redacted>`.repeat(3)}\n`);
   });
 
   test("may have a complete first line that only the end of the pipe ends", async () => {
