@@ -13,6 +13,7 @@ export {
   parseArtifactVersion,
 } from "../registry/artifact-name.ts";
 export type { Result } from "../result.ts";
+export { denyInspection } from "../sys/this-process.ts";
 export {
   CHILD_FILE_BYTES,
   type Reading,
@@ -97,7 +98,6 @@ export {
   type SessionOptions,
 } from "./session/session.ts";
 export type { SnapshotProgress, WorkdirSnapshot } from "./snapshot/account.ts";
-
 export type { HeldDirectory } from "./tree/held.ts";
 export {
   type DoorUrl,
