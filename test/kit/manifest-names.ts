@@ -46,12 +46,22 @@ export const NAMES_OF_MANIFEST = [
   "MURMUR~1.YAM",
   "murmur~12.yam",
   "MUA1B2~1.YAM/x",
+  "./MURMUR~1.YAM",
+  "/MURMUR~1.YAM",
+  ".\\MURMUR~1.YAM",
+  "x/../MURMUR~1.YAM",
+  "C:MURMUR~1.YAM",
+  "MURMUR~1.YAM.",
+  "MURMUR~1.YAM;1",
+  "MURMUR~1.YAM::$DATA",
+  "MUR\u200cMUR~1.YAM",
 ] as const;
 
 /** Every unpacker writes an entry of such a name to another path, or nowhere. */
 export const OTHER_NAMES = [
   "tool.wasm",
   "murmur~1.txt",
+  "murmur~1.yams",
   "sub/murmur~1.yam",
   "docs/",
   "docs/readme.md",

@@ -54,7 +54,7 @@ function isPlain(component: string): boolean {
 }
 
 /** The name that Windows may give the manifest beside its own. It leads to the same file. */
-const SHORT_NAME = /^mu[a-z0-9]{0,4}~[0-9]+\.yam(?:\/|$)/;
+const SHORT_NAME = /mu[a-z0-9]{0,4}~[0-9]+\.yam(?![a-z0-9_-])/g;
 
 /**
  * Whether an unpacker may write this entry to the root's `murmur.yaml`, or below it.
@@ -66,10 +66,10 @@ const SHORT_NAME = /^mu[a-z0-9]{0,4}~[0-9]+\.yam(?:\/|$)/;
 export function leadsToManifest(name: Buffer): boolean {
   const path = name.toString("latin1").toLowerCase();
   const printable = path.replace(/[^!-~]/g, "");
-  if (SHORT_NAME.test(printable)) return true;
-  if (!printable.includes(MANIFEST)) return false;
+  const long = printable.replace(SHORT_NAME, MANIFEST);
+  if (!long.includes(MANIFEST)) return false;
   // A directory's name ends with a slash.
-  const components = path.replace(/\/$/, "").split("/");
+  const components = (long === printable ? path : long).replace(/\/$/, "").split("/");
   if (!components.every(isPlain)) return true;
   return components[0]?.replace(/[^!-~]/g, "") === MANIFEST;
 }

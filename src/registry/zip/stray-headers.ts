@@ -15,7 +15,7 @@ import { manifestNamesIn } from "./names.ts";
 /** With the longest name and the longest extra fields. */
 const LONGEST_HEADER = LOCAL_BYTES + 2 * 0xffff;
 
-/** No method has a higher number. Bytes that only look like a signature mostly do. */
+/** No method has a higher number. Bytes that only look like a signature often do. */
 const LAST_METHOD = 99;
 
 export class StrayHeaders {
