@@ -39,20 +39,20 @@ function replaced(text: string, spans: readonly Span[]): string {
 }
 
 /**
- * How often a secret is masked by itself in one text. A child can choose a token of one letter, and write that letter 64
- * million times: the rest of such a text is masked as a whole.
+ * How often a secret is masked by itself in a text that is whole. A child can choose a token of one letter, and write that
+ * letter 64 million times: the rest of such a text is masked as one.
  */
 const MOST_OCCURRENCES = 100_000;
 
-function wholeSecrets(text: string, secrets: readonly Secret[]): Span[] {
+function wholeSecrets(text: string, secrets: readonly Secret[], most = MOST_OCCURRENCES): Span[] {
   const spans: Span[] = [];
   for (const secret of secrets) {
     const token = secret.reveal();
     const mask = maskOf(token.length);
-    const places = occurrencesOf(secret, text, MOST_OCCURRENCES);
+    const places = occurrencesOf(secret, text, most);
     for (const start of places) spans.push({ start, end: start + token.length, mask });
     const after = (places.at(-1) ?? 0) + token.length;
-    if (places.length < MOST_OCCURRENCES || after >= text.length) continue;
+    if (places.length < most || after >= text.length) continue;
     spans.push({ start: after, end: text.length, mask: maskOf(text.length - after) });
   }
   return spans;
@@ -197,7 +197,8 @@ export function createRedactor(secrets: readonly Secret[]) {
     /** Returns what is certain so far. */
     push(bytes: Uint8Array): Uint8Array {
       const text = kept + Buffer.from(bytes).toString("latin1");
-      const spans = wholeSecrets(text, secrets);
+      // All of them: what the text ends with may go on.
+      const spans = wholeSecrets(text, secrets, text.length + 1);
       const found = spans.reduce((last, { end }) => Math.max(last, end), 0);
       const rest = text.slice(found);
       const begun = secrets.reduce((most, secret) => Math.max(most, begunAtEnd(secret, rest)), 0);

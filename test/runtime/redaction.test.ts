@@ -38,9 +38,14 @@ describe("redacting a result", () => {
     expect(redact("e".repeat(all), letter)).toBe("*".repeat(all));
     expect(redact(`${"e".repeat(all)}x`, letter)).toBe("*".repeat(all + 1));
     expect(redact(`${"e".repeat(all)}${"ex".repeat(all)}`, letter)).toBe(`${"*".repeat(all)}<redacted>`);
-    const redactor = createRedactor(letter);
-    const out = Buffer.concat([redactor.push(Buffer.alloc(2 * all, "e")), redactor.end()]).toString();
-    expect(out).toBe(`${"*".repeat(all)}<redacted>`);
+  });
+
+  test("in pieces masks all of them, so that no secret is lost that goes on in the next piece", () => {
+    const redactor = createRedactor([new Secret("~"), approval]);
+    const begin = `${"~".repeat(100_001)}\n${APPROVAL.slice(0, 6)}`;
+    const pieces = [redactor.push(Buffer.from(begin)), redactor.push(Buffer.from(APPROVAL.slice(6)))];
+    const out = Buffer.concat([...pieces, redactor.end()]).toString();
+    expect(out).toBe(`${"*".repeat(100_001)}\n<redacted>`);
   });
 
   test("leaves nothing of secrets that overlap", () => {

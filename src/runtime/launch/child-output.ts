@@ -43,8 +43,9 @@ export function createStdoutRelay(write: (bytes: Uint8Array) => Promise<void>) {
     const ready = pending.slice(0, whole);
     pending = pending.slice(whole);
     if (ready === "") return;
-    isInLine = !ready.endsWith("\n");
-    await write(Buffer.from(redactSaid(ready, secrets), "latin1"));
+    const shown = redactSaid(ready, secrets);
+    isInLine = !shown.endsWith("\n");
+    await write(Buffer.from(shown, "latin1"));
   };
 
   return {
