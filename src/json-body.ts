@@ -71,12 +71,10 @@ function readBytes(request: Request): Promise<Uint8Array | BodyFault> {
 /** Reads a body whose size is not known in advance. It stops at the limit and leaves the rest to `drain`. */
 async function readCounted(request: Request): Promise<Uint8Array | BodyFault> {
   const reader = request.body?.getReader();
-  // Chunks are copied: one byte that is kept as a chunk costs a hundred.
-  const body = new Bun.ArrayBufferSink();
-  body.start({ asUint8Array: true });
+  const body = collectBytes();
   for (let length = 0; ; ) {
     const chunk = await reader?.read();
-    if (!chunk || chunk.done) return body.end() as Uint8Array;
+    if (!chunk || chunk.done) return body.end();
     length += chunk.value.length;
     if (length > MAX_BODY_BYTES) {
       reader?.releaseLock();
@@ -84,6 +82,16 @@ async function readCounted(request: Request): Promise<Uint8Array | BodyFault> {
     }
     body.write(chunk.value);
   }
+}
+
+/** A body that comes in chunks. They are copied: one byte that is kept as a chunk costs a hundred. */
+export function collectBytes() {
+  const sink = new Bun.ArrayBufferSink();
+  sink.start({ asUint8Array: true });
+  return {
+    write: (chunk: Uint8Array) => void sink.write(chunk),
+    end: () => sink.end() as Uint8Array,
+  };
 }
 
 const DRAINED_BYTES = 16 * 1024 * 1024;

@@ -7,6 +7,7 @@
  */
 
 import { request as httpRequest } from "node:http";
+import { collectBytes } from "../json-body.ts";
 import type { Clock } from "./clock.ts";
 import { redact } from "./redaction.ts";
 import { Secret } from "./secret.ts";
@@ -75,9 +76,7 @@ export function exchange(asked: HttpRequest, clock: Clock): Promise<HttpExchange
     });
     sent.on("response", (response) => {
       const limit = asked.maxAnswerBytes ?? MAX_ANSWER_BYTES;
-      // Chunks are copied: one byte that is kept as a chunk costs a hundred.
-      const body = new Bun.ArrayBufferSink();
-      body.start({ asUint8Array: true });
+      const body = collectBytes();
       let size = 0;
       response.on("data", (chunk: Buffer) => {
         size += chunk.length;
