@@ -1,8 +1,8 @@
 /**
  * The extra fields of an entry: numbers too large for the header, and a second name.
  *
- * An ordinary archiver writes whole fields, each kind at most once, a Unicode path in UTF-8, zeros to fill up, no links and
- * one disk. So its archives are refused here only for a file of exactly 4,294,967,295 bytes.
+ * An ordinary archiver writes whole fields, each kind at most once, a Unicode path in UTF-8, zeros to fill up, no links, one
+ * disk, and no other numbers than the header's. So its archives are refused here only for a file of exactly 4,294,967,295 bytes.
  */
 
 import { isUtf8 } from "node:buffer";

@@ -61,7 +61,8 @@ export function describesSameData(header: LocalHeader, entry: Entry): boolean {
   );
 }
 
-const STORED = 0;
+/** The method of data that is not packed. */
+export const STORED = 0;
 
 /**
  * Whether data that is stored as it is has one size. Java's reader of streams ends it after the unpacked size, and goes on to

@@ -8,6 +8,7 @@
 import { MAX_MANIFEST_BYTES } from "../manifest.ts";
 import type { Entry } from "./directory.ts";
 import { ArchiveFault } from "./hashed-file.ts";
+import { STORED } from "./local-header.ts";
 
 /** Deflate adds only a few bytes to what it cannot shrink, so a longer stream is an attack. */
 const MAX_COMPRESSED_BYTES = 2 * MAX_MANIFEST_BYTES;
@@ -23,7 +24,6 @@ const ENCRYPTED = 0x1 | 0x40;
 const PATCH = 0x20;
 /** The last version of the format, 6.3. Other readers refuse a later one, and to store or deflate 4.5 is enough. */
 const LAST_VERSION = 63;
-const STORED = 0;
 const DEFLATED = 8;
 
 const TOO_LARGE = `its murmur.yaml is larger than ${MAX_MANIFEST_BYTES / 1024} KiB`;

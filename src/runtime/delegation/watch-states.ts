@@ -73,7 +73,7 @@ export interface Step {
 export const WATCHING: WatchState = { kind: "watching", posted: false };
 
 export function next(state: WatchState, event: WatchEvent): Step {
-  if (event.kind === "backstop" && state.kind !== "over") return atBackstop(state, event.reason, event);
+  if (event.kind === "backstop" && state.kind !== "over") return atBackstop(state, event);
   switch (state.kind) {
     case "watching":
     case "leaving":
@@ -158,9 +158,10 @@ function explained({ reason }: { readonly reason?: string }, how: string): Deleg
 }
 
 /** The last resort: nothing else has ended the delegation in time. */
-function atBackstop(state: WatchState, reason: string, event: WatchEvent): Step {
+function atBackstop(state: WatchState, event: Extract<WatchEvent, { kind: "backstop" }>): Step {
   const before = state.kind === "ending" ? state.cause : undefined;
   if (before?.by === "report") return afterItsEnd(before, event);
+  const { reason } = event;
   const cause: EndingCause = { by: "backstop", reason, ...(before?.unclear && { unclear: true }) };
   return { state: { kind: "ending", cause }, effects: ["refuse-completions", "end-child-in-time"] };
 }
