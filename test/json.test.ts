@@ -64,6 +64,8 @@ test("whatever is not JSON is refused, and nothing else", () => {
 /** Bytes that 2,000 objects with this key take, as `parse` makes them. */
 function heapOf(parse: (text: string) => unknown, key: string): number {
   const text = `[${Array.from({ length: 2000 }, () => `{"${key}:0}`).join(",")}]`;
+  // Twice: some of what earlier tests left is only freed then.
+  Bun.gc(true);
   Bun.gc(true);
   const before = heapSize();
   const value = parse(text);
@@ -76,7 +78,7 @@ function heapOf(parse: (text: string) => unknown, key: string): number {
 test("a key that is a whole number, however it is written, takes no more memory than another", () => {
   const nines = "\\u0039".repeat(3);
   for (const key of ['999"', '999" ', '999"\n\t', `${nines}"`, '9\\u00399"']) {
-    expect([key, heapOf(JSON.parse, key) > 10e6]).toEqual([key, true]);
+    expect([key, heapOf(JSON.parse, key) > 5e6]).toEqual([key, true]);
     expect([key, heapOf(parseJson, key) < 1e6]).toEqual([key, true]);
   }
 });

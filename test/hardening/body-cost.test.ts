@@ -57,7 +57,8 @@ test("a length that is sent twice limits the body as once does", async () => {
     for (const [length, status] of [
       [LIMIT, 403],
       [LIMIT + 1, 413],
-      [2_000_000, 413],
+      // Little enough for one write: a client that a busy machine stops halfway would be given up.
+      [LIMIT + 50_000, 413],
     ] as const) {
       const lengths = Array.from({ length: 2 }, () => ["Content-Length", String(length)] as const);
       const request = requestBytes({ method: "POST", path, headers: lengths }) + bodyOf(length);

@@ -54,7 +54,7 @@ export function childBinary(): Promise<string> {
 }
 
 /** What only one test's processes have in their command line: a folder or a session of its own, or such a sleep. */
-const UNIQUE = /mur-roost-test-|ses_|dlg_|^sleep 1000\.\d{9,}$/;
+const UNIQUE = /mur-roost-test-|ses_|^sleep 1000\.\d{9,}$/;
 
 /** A sleep that no other process does: other files run the same programs beside this one. */
 export function uniqueSleep(): string {

@@ -16,6 +16,7 @@ import {
 import { join } from "node:path";
 import { platformName } from "../../src/registry/places.ts";
 import { ROOT } from "../kit/documents.ts";
+import { endAfterTest } from "../kit/end-after-test.ts";
 import { Caller, createHost, type Host, publishCapsule, spawns } from "../kit/host.ts";
 import { until } from "../kit/until.ts";
 import { STORED, zipBytes } from "../kit/zip-bytes.ts";
@@ -249,9 +250,10 @@ test("interrupted, it leaves nothing half-written in the registry", async () => 
   const path = folder("large", { "murmur.yaml": "name: large\nversion: 1.0.0\n" });
   writeFileSync(join(path, "data"), randomBytes(64 * 1024 * 1024));
   const registry = join(host.home, "interrupted");
-  const packing = Bun.spawn(
-    [process.execPath, join(ROOT, "scripts/pack.ts"), path, "--registry-path", registry],
-    { stdio: ["ignore", "ignore", "ignore"] },
+  const packing = endAfterTest(
+    Bun.spawn([process.execPath, join(ROOT, "scripts/pack.ts"), path, "--registry-path", registry], {
+      stdio: ["ignore", "ignore", "ignore"],
+    }),
   );
   await until("it has begun", () => existsSync(registry) && readdirSync(registry).length > 0);
   packing.kill("SIGINT");

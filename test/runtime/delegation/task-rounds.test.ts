@@ -46,7 +46,7 @@ describe("a call", () => {
     expect(object).toMatchObject({ capsule: "worker", status: "failed" });
     expect(object.output).toContain("it rejected the task");
     expect(object.child_workdir).toBeUndefined();
-    expect(processesOf(object.delegation_id)).toEqual([]);
+    expect(processesOf(host().session.id)).toEqual([]);
     expect(
       host()
         .trace()
@@ -72,7 +72,6 @@ test.each<[string, (door: CompletionDoor) => CompletionDoor | undefined]>([
   const { kind, text } = await task.call({ capsule: "worker", version: "0.1.0", task: "forever" });
   const { delegation_id, output } = JSON.parse(text);
   expect([kind, output]).toEqual(["failed", expect.stringContaining("did not take its task: ")]);
-  expect(processesOf(delegation_id)).toEqual([]);
   expect(processesOf(host().session.id)).toEqual([]);
   expect(task.inFlight()).toEqual([]);
   expect(host().trace()).toMatchObject([
