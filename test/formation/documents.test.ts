@@ -4,6 +4,7 @@ import { describe, expect, test } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { packCapsule } from "../kit/publish.ts";
+import { scratchDirectory } from "../kit/scratch.ts";
 import { shared } from "../kit/shared.ts";
 import { testRegistry } from "./kit.ts";
 
@@ -11,6 +12,9 @@ const ROOT = join(import.meta.dir, "../..");
 const CAPSULES = join(ROOT, "examples/capsules");
 const PAGE = readFileSync(join(ROOT, "docs/formation.md"), "utf8");
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
+
+/** Where the page puts the demo's registry. */
+const REGISTRY = "/tmp/demo";
 
 const registry = shared(async (undo) => {
   const made = undo.use(testRegistry());
@@ -32,10 +36,10 @@ function shownIn(text: string): Shown[] {
   return [...text.matchAll(pairs)].map(([, commands = "", output = ""]) => ({ commands, output }));
 }
 
-/** Runs them as a shell would, in a folder of their own, on a home with the demo's registry. */
+/** Runs them as a shell would, in a folder of their own, on the demo's registry. */
 function printed(commands: string): string {
-  const program = `${process.execPath} ${join(ROOT, "src/cli/formation/main.ts")} --registry-path "$REGISTRY"`;
-  const script = commands.replaceAll("npm run formation -s --", program);
+  const program = `${process.execPath} ${join(ROOT, "src/cli/formation/main.ts")}`;
+  const script = commands.replaceAll("npm run formation -s --", program).replaceAll(REGISTRY, '"$REGISTRY"');
   const { stdout, stderr } = Bun.spawnSync(["sh", "-c", script], {
     cwd: registry().path,
     env: { REGISTRY: registry().path, BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0" },
@@ -54,12 +58,25 @@ describe("docs/formation.md", () => {
 
   test("shows every block of the output, and the README shows one of them", () => {
     const blocks = [...PAGE.matchAll(/^```(\w+)$/gm)].map(([, language]) => language);
-    expect(blocks.filter((language) => language === "sh")).toHaveLength(shownIn(PAGE).length);
+    // The first one makes the registry.
+    expect(blocks.filter((language) => language === "sh")).toHaveLength(1 + shownIn(PAGE).length);
     expect(blocks.filter((language) => language === "text" || language === "mermaid")).toHaveLength(
       shownIn(PAGE).length,
     );
     const picture = shownIn(PAGE).find(({ output }) => output.startsWith("flowchart"));
     expect(README).toContain(`\`\`\`mermaid\n${picture?.output}\`\`\`\n`);
+  });
+
+  test("makes the registry that its commands read, and that of the README", () => {
+    const [, command = ""] = /```sh\n(for .*\n)```\n/.exec(PAGE) ?? [];
+    expect(README).toContain(command);
+    using made = scratchDirectory();
+    const script = command
+      .replace("npm run pack -s --", `${process.execPath} scripts/pack.ts`)
+      .replace(REGISTRY, '"$REGISTRY"');
+    const { exitCode } = Bun.spawnSync(["sh", "-c", script], { cwd: ROOT, env: { REGISTRY: made.path } });
+    expect(exitCode).toBe(0);
+    expect(readdirSync(join(made.path, "local")).sort()).toEqual(readdirSync(CAPSULES).sort());
   });
 
   test("has a program that prints the tree that it shows", async () => {
