@@ -3,13 +3,14 @@
 import { describe, expect, test } from "bun:test";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parseRunningRecord } from "../../src/census/running-records.ts";
 import { childCommand } from "../../src/runtime/contract/arguments.ts";
 import { childEnvironment, formatSpawnerHandle } from "../../src/runtime/contract/environment.ts";
 import { formatReadiness } from "../../src/runtime/contract/readiness.ts";
 import { readRecord, writeRecord } from "../../src/runtime/delegation/completion.ts";
 import { deliverTask } from "../../src/runtime/delegation/hand-over.ts";
 import { postToDoor } from "../../src/runtime/delegation/own-end.ts";
-import { type DoorUrl, parseDoorUrl, Secret } from "../../src/runtime/index.ts";
+import { createCompletionDoor, type DoorUrl, parseDoorUrl, Secret } from "../../src/runtime/index.ts";
 import { blocksOf, documents } from "../kit/documents.ts";
 import { hold } from "../kit/folders.ts";
 import { patientClock } from "../kit/patient-clock.ts";
@@ -19,15 +20,22 @@ import { coordinates } from "../runtime/parent.ts";
 const page = documents().find(({ path }) => path === "docs/runtime.md");
 const [, section = ""] = page?.text.split("\n## In another language\n") ?? [];
 const blocks = blocksOf({ path: "docs/runtime.md", text: section });
-const rows = section
-  .split("\n")
-  .filter((line) => line.startsWith("| "))
-  .map((line) =>
-    line
-      .split("|")
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
+const cellsOf = (line: string) =>
+  line
+    .split("|")
+    .slice(1, -1)
+    .map((cell) => cell.trim());
+/** The rows of each table; the first one is its heading. */
+const tables = section
+  .split("\n\n")
+  .filter((block) => block.startsWith("|"))
+  .map((block) =>
+    block
+      .split("\n")
+      .filter((line) => line.startsWith("| "))
+      .map(cellsOf),
   );
+const rows = tables.flat();
 
 /** Each text in code. */
 const codesIn = (text = "") => [...text.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code);
@@ -152,9 +160,49 @@ test("the headers of a completion", async () => {
   expectHeaders(codesIn(row("The end")), request);
 });
 
+/** The rows below the heading that begins with this. */
+function tableOf(heading: string) {
+  const table = tables.find(([first]) => first?.[0] === heading);
+  if (!table) throw new Error(`there is no table ${heading}`);
+  return table.slice(1);
+}
+
+test("the answers of a parent's door", () => {
+  const parent = createCompletionDoor("ses_p");
+  const completion = { addressedSession: "ses_p", method: "SendMessage", delegationId: "dlg_1" };
+  parent.await("dlg_1", () => {});
+  const answers = [
+    parent.receive(completion),
+    parent.receive({ ...completion, addressedSession: "ses_other" }),
+    parent.receive({ ...completion, method: "GetTask" }),
+    parent.receive({ ...completion, delegationId: "dlg_2" }),
+  ];
+  const named = tableOf("Answer").map(([first]) =>
+    JSON.parse(codesIn(first)[0]?.replace("dlg_…", "dlg_1") ?? ""),
+  );
+  expect(named).toEqual(answers.map((answer) => ("result" in answer ? answer.result : answer.error.code)));
+});
+
+test("the keys of a running record", () => {
+  const record = {
+    session_id: "ses_1",
+    capsule_name: "local/worker",
+    capsule_version: "1.0.0",
+    workdir: "/work",
+    started_at: "2026-12-01T00:00:00Z",
+    pid: 4711,
+    process_start: "123456",
+    outlives_launcher: false,
+  };
+  const isRead = (value: object) => parseRunningRecord(Buffer.from(JSON.stringify(value))) !== undefined;
+  const named = tableOf("Key of a running record").flatMap(([first]) => codesIn(first));
+  expect(named).toEqual(Object.keys(record).sort((one, other) => named.indexOf(one) - named.indexOf(other)));
+  expect(isRead(record)).toBe(true);
+  for (const key of named) expect([key, isRead({ ...record, [key]: undefined })]).toEqual([key, false]);
+});
+
 describe("completion.json", () => {
-  const header = rows.findIndex(([first]) => first === "Key of `completion.json`");
-  const table = rows.slice(header + 1);
+  const table = tableOf("Key of `completion.json`");
 
   test("has the keys of the table, and those that are needed are", async () => {
     using scratch = scratchDirectory();
