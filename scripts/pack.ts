@@ -11,6 +11,7 @@ import { entriesText } from "../src/formation/words.ts";
 import { describeOsError, messageOf } from "../src/os-error.ts";
 import { pathBelow } from "../src/paths.ts";
 import { printable } from "../src/printable.ts";
+import { AXES, type Axis } from "../src/referee/axes.ts";
 import type { Envelope } from "../src/referee/envelope.ts";
 import { parseArtifactName, parseArtifactVersion } from "../src/registry/artifact-name.ts";
 import { readManifest } from "../src/registry/manifest.ts";
@@ -84,28 +85,28 @@ function readText(path: string): string {
   }
 }
 
-const SCOPE = "capabilities.filesystem.scope";
-
-/** One line for each axis on which the capsule holds something. */
+/** One line for each axis on which the capsule holds something, in the order of the axes. */
 function describe(held: Envelope): string[] {
-  const lists = {
-    "capabilities.network.allow": held.networkAllow,
-    "capabilities.peer_fetch.allow": held.peerFetchAllow,
-    "capabilities.shell.allow": held.shellAllow,
-    "capabilities.spawn.allow": held.spawnAllow,
-    "capabilities.env.allow": held.envAllow,
-    "capabilities.state.store": held.stateStores,
-    "capabilities.install.skill": held.installSkill,
-    "capabilities.install.tool": held.installTool,
-  };
-  const declared = Object.entries(lists).filter(([, { entries }]) => entries.length > 0);
-  return [
-    ...declared.map(([key, { entries }]) => `${key}: ${entriesText(key, entries)}`),
-    ...(held.unixSockets ? ["capabilities.network.unix_sockets: true"] : []),
-    ...(held.workdirExec ? ["capabilities.filesystem.workdir_exec: true"] : []),
-    `${SCOPE}: ${held.filesystemScope === undefined ? "the whole work folder" : entriesText(SCOPE, [held.filesystemScope])}`,
-    `capabilities.containment: ${held.containment}`,
-  ].map((line) => `  ${line}`);
+  return AXES.flatMap((axis) => {
+    const value = holding(axis, axis.declares(held));
+    return value === undefined ? [] : [`  ${axis.key}: ${value}`];
+  });
+}
+
+/** `undefined` if the capsule holds nothing there. */
+function holding({ key, kind }: Axis, entries: readonly string[]): string | undefined {
+  switch (kind) {
+    case "list":
+      return entries.length > 0 ? entriesText(key, entries) : undefined;
+    case "flag":
+      return entries[0] === "true" ? "true" : undefined;
+    case "scope":
+      return entries[0] === "" ? "the whole work folder" : entriesText(key, entries);
+    case "floor":
+      return entries[0];
+    default:
+      return kind satisfies never;
+  }
 }
 
 try {

@@ -34,7 +34,7 @@ version: 1.0.0
 capabilities:
   network: {allow: [api.example.com, example.org]}
   shell: {allow: [git]}
-  filesystem: {scope: src}
+  filesystem: {scope: src, workdir_exec: true}
 artifacts: [{capabilities: {state: {store: notes}}}]
 `;
 
@@ -76,8 +76,9 @@ test("a folder becomes an artifact that the daemon resolves, under the name and 
 what the daemon holds of it:
   capabilities.network.allow: api.example.com, example.org
   capabilities.shell.allow: git
-  capabilities.state.store: notes
   capabilities.filesystem.scope: src
+  capabilities.filesystem.workdir_exec: true
+  capabilities.state.store: notes
   capabilities.containment: advisory
 `);
   expect(readdirSync(place).sort()).toEqual(["worker-1.0.0.mur.zip", "worker-1.0.0.sha256"]);
