@@ -43,8 +43,8 @@ const LAST_LINES_MS = 300;
 const PARSER_BODY_BYTES = Number.MAX_SAFE_INTEGER;
 
 /**
- * Starts the daemon, or says in one sentence why it cannot start; then no port is bound. Until the running capsules are
- * counted a signal is heard in between; from then on nothing is asynchronous.
+ * Starts the daemon, or says in one sentence why it cannot start; then no port is bound. A signal is heard while the
+ * running capsules are counted; the rest runs in one turn of the event loop.
  */
 export async function startDaemon(
   flags: Flags,

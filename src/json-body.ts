@@ -1,6 +1,6 @@
 /**
  * A request's body as JSON, whatever its content type says, read within a size limit and a deadline. For the daemon, and
- * for the doors that the library opens.
+ * for the library's door of a parent.
  */
 
 import { parseJson } from "./json.ts";

@@ -2,8 +2,8 @@
  * Who is registered, how much each may still delegate, and how many capsules this daemon has live.
  *
  * Each count is updated with every event and never recomputed. A granted approval holds a slot until it is redeemed, its
- * session ends, or its 60 seconds pass. A finished session keeps its outcome, its depth and the number of its running
- * children for as long as the daemon runs, so its id can never be used again.
+ * session ends, or its 60 seconds pass. A finished session keeps its outcome and its depth for as long as the daemon runs,
+ * so its id can never be used again. It keeps the number of its children until none runs.
  */
 
 import { APPROVAL_LIFETIME_MS } from "../tokens/authority.ts";

@@ -102,7 +102,7 @@ function readReply(
   const fields = parseJsonObject(body);
   const error = objectIn(fields?.error);
   const message = stringIn(error?.message);
-  // Such a status comes from something in front of the door, so the door did not get the request.
+  // A door that has taken the request answers with status 200, also if it refuses it.
   if (status < 200 || status > 299) {
     const reason = `it answered with status ${status}`;
     return { kind: "failed", reason, ...(message !== undefined && { said: shown(message) }) };

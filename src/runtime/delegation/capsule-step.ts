@@ -34,7 +34,7 @@ export interface StepOutcome {
   readonly kind: StepKind;
   /**
    * The whole answer if the step completed, at most 64 MiB; otherwise why there is no answer. For a refusal, this is
-   * the daemon's sentence, byte for byte.
+   * the daemon's sentence, with invisible characters escaped.
    */
   readonly text: string;
   /** One line with the capsule's name, the step's result, and its time limit in seconds. */

@@ -39,7 +39,7 @@ export type ReportedChild = Pick<
 /** How a launch ended. */
 export type LaunchOutcome =
   | { readonly kind: "launched"; readonly child: LaunchedChild }
-  /** No child exists. `sentence` is the daemon's, byte for byte, or says why the daemon could not be asked. */
+  /** No child exists. `sentence` is the daemon's, with invisible characters escaped, or says why it could not be asked. */
   | { readonly kind: "refused"; readonly sentence: string }
   | { readonly kind: "failed"; readonly failure: LaunchFailure };
 

@@ -91,8 +91,8 @@ export async function registerWhereNeeded(
 const LAST_ANSWER_MS = 2_000;
 
 /**
- * Giving up does not cut a request about a slot short at once. The daemon may hold one for a registration that was sent, which
- * only the credential in its answer gives back; and a slot that is not given back is lost.
+ * After a cut, the answer is waited for a little longer: the daemon may hold a slot that only the credential in its answer
+ * can give back.
  */
 export async function lastAnswer<T>(
   clock: Clock,
