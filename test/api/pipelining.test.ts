@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "bun:test";
-import { Pipelining } from "../../src/api/app.ts";
+import { Pipelining } from "../../src/api/pipelining.ts";
 
 let pipelining: Pipelining;
 let looks: number;
