@@ -3,8 +3,16 @@
 import { isSessionId } from "../../api/schemas.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { redactSaid } from "../redaction.ts";
-import { parseSecret, type Secret } from "../secret.ts";
-import { addressOf, type DoorUrl, objectIn, parseDoorUrl, parseJsonObject, stringIn } from "../wire.ts";
+import { parseSecret, Secret } from "../secret.ts";
+import {
+  addressOf,
+  type DoorUrl,
+  type JsonObject,
+  objectIn,
+  parseDoorUrl,
+  parseJsonObject,
+  stringIn,
+} from "../wire.ts";
 
 /** What a child said about itself. Only `sessionId` is always present. All of it is the child's own claim. */
 export interface Readiness {
@@ -38,9 +46,9 @@ export function parseReadiness(line: string, approval: Secret): Result<Readiness
   if (typeof sessionId !== "string" || !isSessionId(sessionId)) {
     return fault({ kind: "no-session-id", why: "holds no session_id" });
   }
-  const token = objectIn(fields.tokens)?.operator;
+  const token = operatorIn(fields);
   const operatorToken = parseSecret(token);
-  const isShowing = showsToken(sessionId, operatorToken ? [approval, operatorToken] : [approval]);
+  const isShowing = showsToken(sessionId, [approval, ...toRedact(token)]);
   const reported = isShowing ? {} : { sessionId };
   const address = stringIn(fields.url) ?? "";
   const door = address === "" ? undefined : parseDoorUrl(`http://${address}`);
@@ -60,6 +68,24 @@ export function parseReadiness(line: string, approval: Secret): Result<Readiness
     operatorToken,
     recordsDirectory: stringIn(fields.records_dir) || undefined,
   });
+}
+
+/** What a child's first line names as its token, to be redacted whatever else is wrong with that line. */
+export function tokensIn(line: string): Secret[] {
+  return toRedact(operatorIn(parseJsonObject(line)));
+}
+
+function operatorIn(fields: JsonObject | undefined): unknown {
+  return objectIn(fields?.tokens)?.operator;
+}
+
+/** The longest bearer token. */
+const LONGEST_TOKEN = 8192;
+
+/** Also what is no bearer token: it may hold one, with a line feed after it or with `Bearer` before it. */
+function toRedact(token: unknown): Secret[] {
+  const text = stringIn(token)?.trim().slice(0, LONGEST_TOKEN);
+  return text ? [new Secret(text)] : [];
 }
 
 /** A shorter token can be part of an id by chance. */

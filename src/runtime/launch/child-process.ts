@@ -10,6 +10,7 @@ import { describeError, type Posix } from "../../sys/library.ts";
 import { keepExitStatuses } from "../../sys/process.ts";
 import { type SpawnPlan, spawnProcess } from "../../sys/spawn.ts";
 import { type Clock, unlessAborted, within } from "../clock.ts";
+import { tokensIn } from "../contract/readiness.ts";
 import { type Output, unbroken } from "../output.ts";
 import type { Secret } from "../secret.ts";
 import { createStderrEcho, createStdoutRelay, type FirstLine } from "./child-output.ts";
@@ -19,7 +20,10 @@ export interface ChildProcess extends HeldProcess {
   readonly firstLine: Promise<FirstLine>;
   /** Begins to echo its standard error and copy its standard output, with these tokens redacted too. */
   share(secrets: readonly Secret[]): void;
-  /** Throws away what it still writes to its standard output. Echoes its standard error. */
+  /**
+   * Throws away what it still writes to its standard output. Echoes its standard error once its first line is known, with
+   * the token that the line names redacted too.
+   */
   quieten(): void;
   /** The last lines of its standard error, at most 20. Waits up to 5 s for the end of the pipe. */
   lastStderrLines(): Promise<string[]>;
@@ -140,11 +144,12 @@ function serveProcess(pid: number, plan: StartPlan, [output = -1, errors = -1]: 
       stdout.copy([plan.approval, ...secrets]);
     },
     quieten() {
-      void stderr.release([]);
       stdout.discard();
+      void stdout.firstLine.then((line) => stderr.release(line.kind === "line" ? tokensIn(line.text) : []));
     },
     async lastStderrLines() {
-      await within(plan.clock, PIPE_END_MS, errorsEnded);
+      // Until the first line is known, the child's own token is not.
+      await within(plan.clock, PIPE_END_MS, Promise.all([errorsEnded, stdout.firstLine]));
       return stderr.lastLines();
     },
   };

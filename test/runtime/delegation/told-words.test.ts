@@ -64,6 +64,10 @@ describe("a child's approval and its token are removed from", () => {
       "its standard error, before it said what its own token is",
       { stderr: `${QUOTING.replace("$OPERATOR", "$APPROVAL")}\n`, exit: 3 },
     ],
+    [
+      "its standard error, if its first line names a token and no usable door",
+      { stderr: `${QUOTING}\n`, line: { url: "localhost:80" } },
+    ],
   ])("%s", async (_, tale) => {
     const call = await told({ answer: {}, ...tale });
     expect(call.kind).toBe("failed");
