@@ -10,6 +10,7 @@ import { messageOf } from "../../os-error.ts";
 import { bareName } from "../../registry/artifact-name.ts";
 import { fault, ok, type Result } from "../../result.ts";
 import { refusalSentence, type SpawnApproval } from "../client.ts";
+import { unlessAborted } from "../clock.ts";
 import { childCommand } from "../contract/arguments.ts";
 import { childEnvironment } from "../contract/environment.ts";
 import { openLifeline, type ParentLifeline } from "../contract/lifeline.ts";
@@ -22,7 +23,7 @@ import { type SnapshotFault, snapshotWorkdir } from "../snapshot/snapshot.ts";
 import { newId } from "../wire.ts";
 import { CHILD_LIFELINE, startProcess } from "./child-process.ts";
 import { endAll } from "./held-process.ts";
-import { awaitReadiness, launchedChild, type Started, type Unready } from "./launched-child.ts";
+import { awaitReadiness, lastLinesOf, launchedChild, type Started, type Unready } from "./launched-child.ts";
 import {
   canceled,
   type FailedLaunch,
@@ -105,7 +106,8 @@ async function judgedManifest(
   asked: LaunchRequest,
   approval: SpawnApproval,
 ): Promise<Result<ChildManifest, FailedLaunch>> {
-  const packed = await session.store.resolveChild(asked);
+  const packed = await unlessAborted(asked.signal, session.store.resolveChild(asked));
+  if (packed === "aborted") return fault(canceled(asked));
   const no = (why: string) => fault(failed("artifact", asked, why));
   if (!packed.ok) return no(`this capsule's own store has no copy of it that can be used: ${packed.fault}`);
   const { sha256, manifest } = packed.value;
@@ -237,8 +239,7 @@ async function ready(started: Started): Promise<LaunchOutcome> {
     }
   }
   const { sessionId, ...why } = unready;
-  // A child that was given up needs no explanation, so the end of its pipe is not awaited.
-  const lastLines = why.cause === "canceled" ? [] : await process.lastStderrLines();
+  const lastLines = await lastLinesOf(started);
   const ids = { delegationId, ...(sessionId !== undefined && { sessionId }) };
   return { kind: "failed", failure: { ...why, lastLines, started: { ...ids, workdir: folder.path } } };
 }

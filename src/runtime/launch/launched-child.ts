@@ -60,7 +60,8 @@ export async function awaitReadiness(started: Started): Promise<Result<Readiness
     return no("not-json", "its first line is not a JSON object: it does not end");
   }
   if (first.value.kind === "none") {
-    const exit = await within(clock, EXIT_FOLLOWS_MS, process.exited);
+    const exit = await unlessAborted(asked.signal, within(clock, EXIT_FOLLOWS_MS, process.exited));
+    if (exit === "aborted") return fault(canceled(asked).failure);
     const how = exit === "late" ? "it closed its standard output" : `it ended (${describeExit(exit.value)})`;
     return no("ended", `${how} without a first line`);
   }
@@ -82,6 +83,16 @@ export async function awaitReadiness(started: Started): Promise<Result<Readiness
     return no(kind, `its first line ${why}`, claimed?.ok ? sessionId : undefined);
   }
   return claimed?.ok === false ? no("taken-session-id", `its first line ${claimed.fault}`) : readiness;
+}
+
+/**
+ * The last lines of a child that did not become ready. None once the launch was given up: then nobody needs an
+ * explanation, and the end of the pipe is not awaited.
+ */
+export async function lastLinesOf({ asked, process }: Started): Promise<string[]> {
+  if (asked.signal?.aborted) return [];
+  const lines = await unlessAborted(asked.signal, process.lastStderrLines());
+  return lines === "aborted" ? [] : lines;
 }
 
 /** The child whose first line says `readiness`. Its streams are shared. Its records are held from when they exist. */
