@@ -69,17 +69,14 @@ export interface RunArguments {
  */
 export function parseRunArguments(argv: readonly string[]): Result<RunArguments, string> {
   if (argv[0] !== "run") return fault("the first argument must be run");
-  const argument = (flag: string): string | undefined => {
-    const at = argv.indexOf(flag);
-    return at < 0 ? undefined : argv[at + 1];
-  };
-  const name = parseArtifactName(argument("--capsule") ?? "");
+  const given = flagsIn(argv);
+  const name = parseArtifactName(given.get("--capsule") ?? "");
   if (!name) return fault("--capsule must be a full name, <scope>/<name>");
-  const version = parseArtifactVersion(argument("--capsule-version") ?? "");
+  const version = parseArtifactVersion(given.get("--capsule-version") ?? "");
   if (!version) return fault("--capsule-version must be a version");
-  const workdir = argument("--workdir") ?? "";
+  const workdir = given.get("--workdir") ?? "";
   if (workdir === "") return fault("--workdir must be a folder");
-  const account = argument("--parent-workdir-snapshot");
+  const account = given.get("--parent-workdir-snapshot");
   const parentWorkdir = account === undefined ? undefined : parseJsonObject(account);
   if (account !== undefined && !parentWorkdir)
     return fault("--parent-workdir-snapshot must be a JSON object");
@@ -87,8 +84,21 @@ export function parseRunArguments(argv: readonly string[]): Result<RunArguments,
     name,
     version,
     workdir,
-    grantOnStdin: argv.includes("--spawn-grant-stdin"),
-    readinessTokens: argv.includes("--readiness-tokens"),
+    grantOnStdin: given.has("--spawn-grant-stdin"),
+    readinessTokens: given.has("--readiness-tokens"),
     parentWorkdir,
   });
+}
+
+const WITH_VALUE = new Set(["--capsule", "--capsule-version", "--workdir", "--parent-workdir-snapshot"]);
+
+/** The first of each flag, with its value if it takes one. A value is no flag, however it is spelled: a version may be. */
+function flagsIn(argv: readonly string[]): ReadonlyMap<string, string | undefined> {
+  const given = new Map<string, string | undefined>();
+  const rest = argv.values();
+  for (const flag of rest) {
+    const value = WITH_VALUE.has(flag) ? rest.next().value : undefined;
+    if (!given.has(flag)) given.set(flag, value);
+  }
+  return given;
 }
