@@ -75,6 +75,7 @@ export { exchange, type HttpExchange, type HttpRequest } from "./http.ts";
 export { describeExit, type Endable, type ExitStatus, endAll } from "./launch/held-process.ts";
 export { launch } from "./launch/launch.ts";
 export type {
+  ChildRecords,
   LaunchedChild,
   LaunchFailure,
   LaunchFailureCause,

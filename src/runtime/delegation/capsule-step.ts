@@ -8,7 +8,7 @@ import { delegationTimeoutSecs } from "../contract/environment.ts";
 import { launch } from "../launch/launch.ts";
 import type { ReportedChild } from "../launch/outcome.ts";
 import { isRegistered, type RegisteredSession, type Session } from "../session/session.ts";
-import { endChild, endUnposted, pastDeadline, type WatchedChild } from "./child.ts";
+import { endChild, endUnposted, pastDeadline, recordsIfThere, type WatchedChild } from "./child.ts";
 import { resultText } from "./result-file.ts";
 import { canceled, seeChild } from "./step-answer.ts";
 import { traceClose, traceStart } from "./trace.ts";
@@ -174,10 +174,10 @@ async function seeAndEnd(watched: WatchedChild, step: CancelableStep): Promise<S
 }
 
 /** The result of a child that completed without an answer over A2A. */
-async function answerIn({ child, session }: WatchedChild, script?: true): Promise<StepEnd> {
-  const { workdir, records, secrets } = child;
-  const directory = script ? ok(workdir) : records;
-  const answer = directory.ok ? await resultText(directory.value, secrets, session.clock) : ok("");
+async function answerIn(watched: WatchedChild, script?: true): Promise<StepEnd> {
+  const { child, session } = watched;
+  const directory = script ? ok(child.workdir) : await recordsIfThere(watched);
+  const answer = directory.ok ? await resultText(directory.value, child.secrets, session.clock) : directory;
   if (answer.ok) return { kind: "completed", text: answer.value };
   return {
     kind: "failed",

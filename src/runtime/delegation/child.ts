@@ -3,9 +3,11 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { ok, type Result } from "../../result.ts";
 import { describeExit, endAll, lookNow } from "../launch/held-process.ts";
-import type { LaunchedChild } from "../launch/outcome.ts";
+import type { ChildRecords, LaunchedChild } from "../launch/outcome.ts";
 import { redactSaid } from "../redaction.ts";
 import type { RegisteredSession } from "../session/session.ts";
+import { triedAgain } from "../tree/files.ts";
+import type { HeldDirectory } from "../tree/held.ts";
 import {
   type CompletionRecord,
   cutDetail,
@@ -58,14 +60,25 @@ export function durationOf({ session, child }: OwnChild): number {
 }
 
 /**
+ * The child's records directory. `undefined`: it certainly has none that may be read. The fault says why that is not known.
+ * If no descriptor is free, this waits up to 2 s for one.
+ */
+export async function recordsIfThere(own: OwnChild): Promise<Result<HeldDirectory | undefined, string>> {
+  const { child, session } = own;
+  const isUnclear = (records: ChildRecords) => !records.ok && records.unclear === true;
+  const records = await triedAgain(session.clock, () => child.records, isUnclear);
+  return records.ok || isUnclear(records) ? records : ok(undefined);
+}
+
+/**
  * The record that the child left, if it belongs to this delegation. The fault says why it could not be read. If no
- * descriptor is free, this waits up to 2 s for one.
+ * descriptor is free, this waits for one, up to 2 s for its directory and for the file.
  */
 export async function recordOf(own: OwnChild): Promise<Result<CompletionRecord | undefined, string>> {
   const { child, session } = own;
-  if (!child.records.ok) return ok(undefined);
-  const { descriptor } = child.records.value;
-  return readRecord(descriptor, child, durationOf(own), child.secrets, session.clock);
+  const records = await recordsIfThere(own);
+  if (!records.ok || !records.value) return records.ok ? ok(undefined) : records;
+  return readRecord(records.value.descriptor, child, durationOf(own), child.secrets, session.clock);
 }
 
 /** Records a report in the child's records directory, and posts it with `post`. Returns whether there is a record now. */

@@ -156,14 +156,15 @@ async function keep(
 }
 
 /**
- * The whole result file, with the secrets taken out; empty if there is none. The fault says why it could not be read. If no
- * descriptor is free, this waits up to 2 s for one.
+ * The whole result file, with the secrets taken out; empty if there is no such file or directory. The fault says why it
+ * could not be read. If no descriptor is free, this waits up to 2 s for one.
  */
 export async function resultText(
-  directory: HeldDirectory,
+  directory: HeldDirectory | undefined,
   secrets: readonly Secret[],
   clock: Clock,
 ): Promise<Result<string, string>> {
+  if (!directory) return ok("");
   const file = await openIfThere(directory.descriptor, NAMES, clock);
   if (!file.ok || !file.value) return file.ok ? ok("") : file;
   const chunks: Uint8Array[] = [];

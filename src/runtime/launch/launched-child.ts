@@ -15,9 +15,11 @@ import type { Secret } from "../secret.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
 import { type HeldDirectory, holdDirectory, openDescendant } from "../tree/held.ts";
+import { NO_DIRECTORY } from "../tree/remove.ts";
 import type { ChildProcess } from "./child-process.ts";
 import { describeExit } from "./held-process.ts";
 import {
+  type ChildRecords,
   canceled,
   failed,
   type LaunchedChild,
@@ -95,7 +97,7 @@ export async function lastLinesOf({ asked, process }: Started): Promise<string[]
   return lines === "aborted" ? [] : lines;
 }
 
-/** The child whose first line says `readiness`. Its streams are shared. Its records are held from when they exist. */
+/** The child whose first line says `readiness`. Its streams are shared. Its records are held once they were found. */
 export function launchedChild(
   { session, asked, approval, folder, process, delegationId, copy }: Started,
   { sessionId, door, operatorToken, recordsDirectory }: Readiness,
@@ -110,7 +112,7 @@ export function launchedChild(
     reported: recordsDirectory,
     secrets,
   });
-  void process.exited.then(records.lookAgain);
+  void process.exited.then(records.look);
   process.share(own);
   const release = () => {
     folder.close();
@@ -126,7 +128,7 @@ export function launchedChild(
     secrets,
     workdir: folder,
     get records() {
-      return records.found;
+      return records.look();
     },
     copy,
     pid: process.pid,
@@ -168,16 +170,16 @@ interface ChildRecordsOf {
  */
 export function findChildRecords(of: ChildRecordsOf) {
   const refused = whyNotItsOwn(of);
-  let found = refused === undefined ? holdOwn(of) : fault(refused);
+  let found: ChildRecords = refused === undefined ? holdOwn(of) : fault(refused);
   let looking = refused === undefined;
   return {
-    /** The directory, held. The fault is one sentence: no record and no result can be read. */
-    get found(): Result<HeldDirectory, string> {
-      return found;
-    },
-    /** Call it once the child has ended. A directory that did not exist before may exist now. */
-    lookAgain() {
+    /**
+     * The directory, held. The fault is one sentence: no record and no result can be read. A directory that could not be
+     * opened before may exist now, or there may be a free descriptor.
+     */
+    look(): ChildRecords {
       if (looking && !found.ok) found = holdOwn(of);
+      return found;
     },
     /** Lets go of the directory and stops looking for it. */
     close() {
@@ -205,15 +207,14 @@ function namesOf(workdir: string, sessionId: string): string[] {
 }
 
 /** Opens the directory without following a link. It must belong to this user. */
-function holdOwn({ home, workdir, sessionId }: ChildRecordsOf): Result<HeldDirectory, string> {
+function holdOwn({ home, workdir, sessionId }: ChildRecordsOf): ChildRecords {
   const names = namesOf(workdir, sessionId);
   const path = join(home.path, ...names);
   const opened = openDescendant(home.descriptor, names.map(encodeName));
   if (!opened.ok) {
     const { step, errno } = opened.fault;
-    return fault(
-      `the child's records directory, ${path}, could not be opened at ${JSON.stringify(names[step])}: ${describeError(errno)}`,
-    );
+    const why = `the child's records directory, ${path}, could not be opened at ${JSON.stringify(names[step])}: ${describeError(errno)}`;
+    return NO_DIRECTORY.includes(errno) ? fault(why) : { ok: false, fault: why, unclear: true };
   }
   if (isOwn(opened.value)) return ok(holdDirectory(path, opened.value));
   close(opened.value);

@@ -2,7 +2,6 @@
 
 import { printable } from "../../printable.ts";
 import type { ArtifactName, ArtifactVersion } from "../../registry/artifact-name.ts";
-import type { Result } from "../../result.ts";
 import type { Secret } from "../secret.ts";
 import type { SnapshotProgress, WorkdirSnapshot } from "../snapshot/account.ts";
 import type { HeldDirectory } from "../tree/held.ts";
@@ -95,6 +94,14 @@ export function canceled(asked: LaunchRequest): FailedLaunch {
   return failed("canceled", asked, "the launch was given up");
 }
 
+/**
+ * A child's own records directory, or why no record can be read. `unclear`: it may exist, but could not be opened, for
+ * example because no descriptor was free.
+ */
+export type ChildRecords =
+  | { readonly ok: true; readonly value: HeldDirectory }
+  | { readonly ok: false; readonly fault: string; readonly unclear?: true };
+
 /** A child that reported itself ready. The launcher keeps hold of its process until it has been reaped. */
 export interface LaunchedChild extends Endable, Disposable {
   readonly delegationId: string;
@@ -113,10 +120,10 @@ export interface LaunchedChild extends Endable, Disposable {
   /** The child's work folder; held until `release`. */
   readonly workdir: HeldDirectory;
   /**
-   * The child's own records directory, held until `release`. The fault says why no record can be read. If the directory
-   * did not exist when the child was ready, it is looked for again when the child has ended.
+   * The child's own records directory, held until `release`. While it could not be opened, it is looked for again each
+   * time this is read, and when the child has ended.
    */
-  readonly records: Result<HeldDirectory, string>;
+  readonly records: ChildRecords;
   /** What the folder started with, if the parent's was copied into it. */
   readonly copy: WorkdirSnapshot | undefined;
   readonly pid: number;

@@ -71,12 +71,25 @@ export async function openIfThere(
   names: readonly string[],
   clock: Clock,
 ): Promise<Result<RegularFile | undefined, string>> {
+  const opened = await triedAgain(
+    clock,
+    () => openRegularFile(directory, names),
+    (tried) => !tried.ok && tried.fault !== "not-regular" && NO_DESCRIPTOR.includes(tried.fault),
+  );
+  if (opened.ok) return opened;
+  const why = opened.fault;
+  return why === "not-regular" || NO_FILE.includes(why) ? ok(undefined) : fault(describeError(why));
+}
+
+/** What an attempt comes to. For up to 2 s it is made again, as long as `isShort` says that it wanted for a descriptor. */
+export async function triedAgain<T>(
+  clock: Clock,
+  attempt: () => T,
+  isShort: (tried: T) => boolean,
+): Promise<T> {
   for (let tries = TRIES; ; tries--) {
-    const opened = openRegularFile(directory, names);
-    if (opened.ok) return opened;
-    const why = opened.fault;
-    if (why === "not-regular" || NO_FILE.includes(why)) return ok(undefined);
-    if (tries === 0 || !NO_DESCRIPTOR.includes(why)) return fault(describeError(why));
+    const tried = attempt();
+    if (tries === 0 || !isShort(tried)) return tried;
     await new Promise<void>((resolve) => void clock.after(PAUSE_MS, resolve));
   }
 }

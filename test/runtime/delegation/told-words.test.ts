@@ -186,11 +186,39 @@ describe("what the model of a failed call reads", () => {
   });
 });
 
-test("a child's record is read even if its directory is made only once it has its task", async () => {
-  const { task } = await told({ answer: ACCEPTED, exits: true, late: true, record: {}, result: "at last" });
-  const [block] = blocksOf((await continued(task)).text);
-  expect(block?.status).toBe("ok");
-  expect(block?.body).toEndWith("\nresult:\nat last");
+describe("the record of a child that makes its directory only once it has its task", () => {
+  /** The record of the child that was launched last. */
+  const record = () => {
+    const start = host()
+      .trace()
+      .findLast(({ event }) => event === "delegation_start");
+    const names = [String(start?.child_workdir), String(start?.child_session_id)];
+    const path = join(host().world.home, ".murmur", "records", ...names, "completion.json");
+    return JSON.parse(readFileSync(path, "utf8"));
+  };
+
+  test("is read", async () => {
+    const { task } = await told({ answer: ACCEPTED, exits: true, late: true, record: {}, result: "at last" });
+    const [block] = blocksOf((await continued(task)).text);
+    expect(block?.status).toBe("ok");
+    expect(block?.body).toEndWith("\nresult:\nat last");
+  });
+
+  test("counts if the child has posted it, goes on running and is ended", async () => {
+    const call = await told({ answer: ACCEPTED, late: true, record: { detail: "its own words" } });
+    const { delegation_id: delegationId } = JSON.parse(call.text);
+    const posted = { addressedSession: host().session.id, method: "SendMessage", delegationId };
+    expect(host().door.receive(posted)).toMatchObject({ result: { received: true } });
+    await call.task.cancel();
+    expect(record()).toMatchObject({ status: "ok", reported_by: "child", detail: "its own words" });
+  });
+
+  test("stays as it is if the child does not accept the task", async () => {
+    const answer = { error: { code: 7, message: "no" } };
+    const call = await told({ answer, late: true, record: { of_its_own: "words" } });
+    expect(call.kind).toBe("failed");
+    expect(record()).toMatchObject({ status: "ok", of_its_own: "words" });
+  });
 });
 
 test("a delegation whose child keeps the contract leaves no token in any file of either", async () => {

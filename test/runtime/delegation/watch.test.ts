@@ -1,13 +1,18 @@
 /** How one delegation is closed: whose record counts, what was posted, what the trace says. */
 
-import { describe, expect, test } from "bun:test";
+import { describe, expect, onTestFinished, test } from "bun:test";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ok } from "../../../src/result.ts";
+import type { ChildRecords } from "../../../src/runtime/launch/outcome.ts";
+import { type HeldDirectory, holdDirectory } from "../../../src/runtime/tree/held.ts";
 import { close } from "../../../src/sys/descriptors.ts";
+import { openDirectoryPath } from "../../../src/sys/entries.ts";
+import { describeError } from "../../../src/sys/library.ts";
 import { noDescriptors, TOO_MANY } from "../../kit/no-descriptors.ts";
 import { hold } from "./kit.ts";
 import { type PlayedTask, playedTask, settled, turns, WATCH_SECS } from "./played.ts";
-import { CLEAN, KILLED, type Play } from "./played-child.ts";
+import { CLEAN, KILLED, type Play, type PlayedChild } from "./played-child.ts";
 
 const CANCELED = "the delegating task was cancelled";
 const DEADLINE = `still running at its deadline of ${WATCH_SECS}s (lifecycle.delegation_deadline_secs, MURMUR_DELEGATION_TIMEOUT_SECS)`;
@@ -135,10 +140,28 @@ describe("a child without a readable record", () => {
   });
 });
 
-describe("a record that no descriptor is free for", () => {
+/** Its records directory is not held yet. It is opened when it is asked for, as that of a launched child. */
+function letGo({ path, launched }: PlayedChild): void {
+  let held: HeldDirectory | undefined;
+  onTestFinished(() => held?.close());
+  const records = (): ChildRecords => {
+    if (held) return ok(held);
+    const opened = openDirectoryPath(path);
+    if (!opened.ok) return { ok: false, fault: describeError(opened.fault), unclear: true };
+    held = holdDirectory(path, opened.value);
+    return ok(held);
+  };
+  Object.defineProperty(launched, "records", { get: records });
+}
+
+describe.each<[string, (child: PlayedChild) => void, string]>([
+  ["record", () => {}, `its completion.json could not be read: ${TOO_MANY}`],
+  ["records directory", letGo, TOO_MANY],
+])("a %s that no descriptor is free for", (_, prepare, why) => {
   async function leftUnread() {
     const played = playedTask();
     const child = await played.start();
+    prepare(child);
     child.writes({ of_its_own: "words" });
     child.answers("an answer");
     const give = noDescriptors();
@@ -162,8 +185,8 @@ describe("a record that no descriptor is free for", () => {
     await played.clock.advance(3_000).finally(give);
     const text = await settled(played);
     expect(text).toContain("ended unknown:");
-    const why = `its completion.json could not be read: ${TOO_MANY}; what its launcher saw: exit status: 0`;
-    expect(text).toContain(`no record of how it ended can be read: ${why}`);
+    const seen = "what its launcher saw: exit status: 0";
+    expect(text).toContain(`no record of how it ended can be read: ${why}; ${seen}\n`);
     expect(child.record()).toMatchObject({ status: "ok", of_its_own: "words" });
   });
 
@@ -176,6 +199,7 @@ describe("a record that no descriptor is free for", () => {
         self.leave(CLEAN);
       },
     });
+    prepare(child);
     child.writes({ of_its_own: "words" });
     played.post(child);
     await turns();
@@ -194,6 +218,7 @@ describe("a record that no descriptor is free for", () => {
     async (what) => {
       const played = playedTask();
       const child = await played.start();
+      prepare(child);
       child.writes({ of_its_own: "words" });
       const give = noDescriptors();
       const canceled = played.task.cancel();
@@ -226,6 +251,7 @@ describe("a record that no descriptor is free for", () => {
         self.leave(CLEAN);
       },
     });
+    prepare(child);
     child.writes({ of_its_own: "words" });
     const called = played.call();
     await turns();

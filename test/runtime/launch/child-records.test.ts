@@ -6,6 +6,7 @@ import { Secret } from "../../../src/runtime/secret.ts";
 import type { HeldDirectory } from "../../../src/runtime/tree/held.ts";
 import { newId } from "../../../src/runtime/wire.ts";
 import { hold, isRoot, noMoreFilesThan, openFiles, type TestFolder, testFolder } from "../../kit/folders.ts";
+import { noDescriptors, TOO_MANY } from "../../kit/no-descriptors.ts";
 
 let folder: TestFolder;
 let home: HeldDirectory;
@@ -35,7 +36,8 @@ function find(reported: string | undefined, more: Partial<Parameters<typeof find
   return findChildRecords({ ...given, reported, ...more });
 }
 
-function faultOf({ found }: ReturnType<typeof findChildRecords>): string {
+function faultOf({ look }: ReturnType<typeof findChildRecords>): string {
+  const found = look();
   return found.ok ? "it was held" : found.fault;
 }
 
@@ -43,10 +45,12 @@ test("only the directory that follows from the home, the work folder and the ses
   mkdirSync(own(), { recursive: true });
   const before = openFiles();
   const records = find(own());
-  if (!records.found.ok) throw new Error(records.found.fault);
-  expect(records.found.value.path).toBe(own());
+  const found = records.look();
+  if (!found.ok) throw new Error(found.fault);
+  expect(found.value.path).toBe(own());
   records.close();
-  expect(records.found.value.descriptor).toBe(-1);
+  expect(found.value.descriptor).toBe(-1);
+  expect(records.look()).toBe(found);
   await noMoreFilesThan(before);
 });
 
@@ -73,8 +77,7 @@ test("any other directory is refused, even if it exists and ends in the session'
   ]) {
     const records = find(reported);
     expect(faultOf(records)).toContain(` is not its own, ${own()}`);
-    records.lookAgain();
-    expect(records.found.ok).toBe(false);
+    expect(records.look()).not.toHaveProperty("unclear");
   }
   expect(faultOf(find(undefined))).toBe("the child reported no records directory");
   expect(faultOf(find(""))).toBe("the child reported no records directory");
@@ -101,22 +104,30 @@ test("a home that is a link may be named by either of its names", () => {
 test("a directory that does not exist yet is found when it is looked for again", () => {
   const records = find(own());
   expect(faultOf(records)).toContain("could not be opened at ");
+  expect(records.look()).not.toHaveProperty("unclear");
   mkdirSync(own(), { recursive: true });
-  expect(records.found.ok).toBe(false);
-  records.lookAgain();
-  expect(records.found.ok).toBe(true);
+  const found = records.look();
+  expect(found.ok).toBe(true);
   // The directory is held, so a change of its name does not matter.
-  const { found } = records;
   rmdirSync(own());
-  records.lookAgain();
-  expect(records.found).toBe(found);
+  expect(records.look()).toBe(found);
   records.close();
 
   const closed = find(own());
   closed.close();
   mkdirSync(own());
-  closed.lookAgain();
-  expect(closed.found.ok).toBe(false);
+  expect(closed.look().ok).toBe(false);
+});
+
+test("a directory that no descriptor is free for is unclear until there is one", () => {
+  mkdirSync(own(), { recursive: true });
+  const give = noDescriptors();
+  const records = find(own());
+  const before = records.look();
+  give();
+  expect(before).toEqual({ ok: false, fault: expect.stringContaining(TOO_MANY), unclear: true });
+  expect(faultOf(records)).toBe("it was held");
+  records.close();
 });
 
 test("only a directory, and no link, is accepted at its end or on the way there", () => {
