@@ -186,13 +186,22 @@ async function unpostedEnd(child: LaunchedChild, byItself: boolean, why?: string
     : { kind: "terminated", by: "deadline", reason: why, how: await howItEnded(child) };
 }
 
+/** Why a child did not accept its task. */
+export interface NotTaken {
+  /** A phrase to put after "it did not take its task: ", then what the child said about it, inside a fence. */
+  readonly why: string;
+  /** Its time ran out, so `why` is also the reason for ending it. */
+  readonly isPastDeadline?: true;
+}
+
 /** Ends a child that did not accept its task, even if its door cannot be told so. */
-export async function abandon(delegation: Delegation): Promise<void> {
+export async function abandon(delegation: Delegation, { why, isPastDeadline }: NotTaken): Promise<void> {
   const { door, child } = delegation;
   try {
     door.ending(child.delegationId);
   } finally {
-    await endUnposted(delegation, "replaced").finally(() => child.release());
+    const reason = isPastDeadline && why;
+    await endUnposted(delegation, "replaced", reason).finally(() => child.release());
   }
   door.forget(child.delegationId);
 }

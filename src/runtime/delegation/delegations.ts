@@ -9,7 +9,7 @@ import type { LaunchOutcome, LaunchRequest } from "../launch/outcome.ts";
 import type { DelegatingSession, RegisteredSession } from "../session/session.ts";
 import type { DoorUrl } from "../wire.ts";
 import { type StepOutcome, startCapsuleStep } from "./capsule-step.ts";
-import { abandon } from "./child.ts";
+import { abandon, type NotTaken } from "./child.ts";
 import { joinBlocks, outcomeBlock } from "./close.ts";
 import {
   type DelegateTaskResult,
@@ -223,11 +223,11 @@ async function delegate(
     if (taken.ok) inFlight.add(watchDelegation(delegation, arrivals));
     return taken;
   };
-  const taken = await handing().catch((error) => fault(messageOf(error)));
+  const taken = await handing().catch((error) => fault<NotTaken>({ why: messageOf(error) }));
   if (taken.ok) return started(child);
   // A program in JavaScript may have left the door out. That must not leave a child that nobody watches.
-  await abandon(delegation).catch((error) => session.diagnose(`warning: ${messageOf(error)}`));
-  return fail(`${bareName(name)}@${version} did not take its task: ${taken.fault}`, child);
+  await abandon(delegation, taken.fault).catch((error) => session.diagnose(`warning: ${messageOf(error)}`));
+  return fail(`${bareName(name)}@${version} did not take its task: ${taken.fault.why}`, child);
 }
 
 /** If the task is cancelled, the step returns before its child is reaped, but stays in flight until then. */

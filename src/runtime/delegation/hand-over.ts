@@ -10,7 +10,7 @@ import { describeExit } from "../launch/held-process.ts";
 import type { Secret } from "../secret.ts";
 import { type DoorUrl, objectIn, stringIn } from "../wire.ts";
 import { callDoor, type RpcReply, userMessage } from "./a2a.ts";
-import { type Delegation, pastDeadline, watchLeftMs } from "./child.ts";
+import { type Delegation, type NotTaken, pastDeadline, watchLeftMs } from "./child.ts";
 import { quoteChild, quoteLines } from "./untrusted.ts";
 
 /** If the child ends while its door is answering, the answer arrives within this time. */
@@ -20,19 +20,18 @@ const ANSWER_UNDER_WAY_MS = 1_000;
  * Delivers the task to the child's door.
  *
  * @param signal gives the call up
- * @returns the id of the child's task. The fault is a phrase to put after "it did not take its task: ", then what the
- *   child said about it, inside a fence
+ * @returns the id of the child's task
  */
 export async function handOver(
   delegation: Delegation,
   task: string,
   deliver: typeof deliverTask,
   signal: AbortSignal,
-): Promise<Result<string, string>> {
+): Promise<Result<string, NotTaken>> {
   const { child, watchSecs } = delegation;
   const { clock } = delegation.session;
   const { door, operatorToken: token, delegationId, name, secrets } = child;
-  if (!door) return fault("it bound no address");
+  if (!door) return fault({ why: "it bound no address" });
   const over = new AbortController();
   const gone = new AbortController();
   // The child watch starts at readiness (API page, "Bounds"), so it also ends a child that takes no task.
@@ -45,19 +44,25 @@ export async function handOver(
     );
     const first = await Promise.race([delivering, child.exited.then(() => "ended" as const)]);
     if (first !== "ended") {
-      return first.ok || !over.signal.aborted ? first : fault(pastDeadline(watchSecs));
+      return over.signal.aborted && !first.ok
+        ? fault({ why: pastDeadline(watchSecs), isPastDeadline: true })
+        : asTaken(first);
     }
     // It may have ended because it was done, so an answer from its door still counts.
     gone.abort();
     await within(clock, ANSWER_UNDER_WAY_MS, delivering);
     over.abort("ended");
     const last = await delivering;
-    if (last.ok || signal.aborted) return last;
+    if (last.ok || signal.aborted) return asTaken(last);
     const lines = quoteLines(name, await child.lastStderrLines());
-    return fault(`it ended before, ${describeExit(await child.exited)}${lines}`);
+    return fault({ why: `it ended before, ${describeExit(await child.exited)}${lines}` });
   } finally {
     stopWatch();
   }
+}
+
+function asTaken(delivered: Result<string, string>): Result<string, NotTaken> {
+  return delivered.ok ? delivered : fault({ why: delivered.fault });
 }
 
 /** From the first try to the last. */

@@ -87,10 +87,13 @@ describe("a child that never accepts its task", () => {
     expect(child.signals).toEqual([]);
     await played.clock.advance(1);
     const { text } = await calling;
-    expect(JSON.parse(text).output).toBe(
-      `worker@0.1.0 did not take its task: still running at its deadline of ${WATCH_SECS}s (lifecycle.delegation_deadline_secs, MURMUR_DELEGATION_TIMEOUT_SECS)`,
-    );
-    expect(child.record()).toMatchObject({ status: "terminated", reported_by: "launcher" });
+    const reason = `still running at its deadline of ${WATCH_SECS}s (lifecycle.delegation_deadline_secs, MURMUR_DELEGATION_TIMEOUT_SECS)`;
+    expect(JSON.parse(text).output).toBe(`worker@0.1.0 did not take its task: ${reason}`);
+    expect(child.record()).toMatchObject({
+      status: "terminated",
+      reported_by: "launcher",
+      detail: `${reason}\nexit status: 0\na last line`,
+    });
     expect(played.clock.waiting()).toBe(0);
   });
 });
