@@ -17,6 +17,7 @@ import {
   reportCompletion,
 } from "./completion.ts";
 import type { CompletionDoor } from "./door.ts";
+import { resultPathIn } from "./result-file.ts";
 
 /** How long a child has to exit after its completion arrived. */
 export const EXIT_AFTER_COMPLETION_MS = 5_000;
@@ -81,13 +82,24 @@ export async function recordOf(own: OwnChild): Promise<Result<CompletionRecord |
   return readRecord(records.value.descriptor, child, durationOf(own), child.secrets, session.clock);
 }
 
-/** Records a report in the child's records directory, and posts it with `post`. Returns whether there is a record now. */
+/**
+ * Records a report in the child's records directory, and posts it with `post`. The launcher's own report also says where
+ * the child's result is. Returns whether there is a record now.
+ */
 export async function record({ session, child }: OwnChild, report: Report, post?: Post): Promise<boolean> {
   const { records } = child;
   if (!records.ok) return false;
   const { descriptor } = records.value;
   const { diagnose } = session;
-  return (await reportCompletion({ identity: child, report, records: descriptor, post, diagnose })).written;
+  const whole = report.reportedBy === "launcher" ? { ...report, resultPath: resultPathOf(child) } : report;
+  const reporting = { identity: child, report: whole, records: descriptor, post, diagnose };
+  return (await reportCompletion(reporting)).written;
+}
+
+/** A script, which has no door, leaves its result in its work folder. */
+function resultPathOf({ door, records, workdir }: LaunchedChild): string | undefined {
+  const directory = door ? records : ok(workdir);
+  return directory.ok ? resultPathIn(directory.value) : undefined;
 }
 
 /** Whether the child has exited by now, even if nobody has noticed yet. */

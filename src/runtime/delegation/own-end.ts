@@ -9,7 +9,7 @@ import type { HeldDirectory } from "../tree/held.ts";
 import { callDoor, userMessage } from "./a2a.ts";
 import { notice, type Post, type Report, reportCompletion } from "./completion.ts";
 import { ADDRESSEE_HEADER, COMPLETION_ORIGIN, DELEGATION_HEADER, ORIGIN_HEADER } from "./door.ts";
-import { hasResult, RESULT_PATH } from "./result-file.ts";
+import { resultPathIn } from "./result-file.ts";
 
 /** The session that ends. */
 interface EndedSession {
@@ -63,7 +63,7 @@ function recordAndPost(
       detail,
       durationMs: Math.round(clock.elapsed() - openedAt),
       reportedBy: "child",
-      ...(hasResult(resultIn.descriptor) && { resultPath: `${resultIn.path}/${RESULT_PATH}` }),
+      resultPath: resultPathIn(resultIn),
     },
     records: directories.records.descriptor,
     post: cut?.aborted ? undefined : postToDoor(spawner, clock, cut),

@@ -23,7 +23,7 @@ const FOLDER = "out";
 const FILE = "result.txt";
 const NAMES = [FOLDER, FILE];
 /** Its path, relative to a capsule's records directory or a script's work folder. */
-export const RESULT_PATH = `${FOLDER}/${FILE}`;
+const RESULT_PATH = `${FOLDER}/${FILE}`;
 
 /** Leaves an answer in a records directory; the fault is a sentence. */
 export async function leaveResult(
@@ -44,11 +44,12 @@ export async function leaveResult(
   }
 }
 
-/** Whether there is a result file. */
-export function hasResult(directory: Descriptor): boolean {
-  const result = openRegularFile(directory, NAMES);
-  if (result.ok) result.value.close();
-  return result.ok;
+/** The path of the result file, to be shown; `undefined` if there is none. */
+export function resultPathIn({ path, descriptor }: HeldDirectory): string | undefined {
+  const result = openRegularFile(descriptor, NAMES);
+  if (!result.ok) return undefined;
+  result.value.close();
+  return `${path}/${RESULT_PATH}`;
 }
 
 /** The most of an answer that is shown, in bytes. */
