@@ -1,14 +1,17 @@
 /** How a child's program ends, or is ended, in each of these modes (child-program.ts). */
 
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { messageOf } from "../../src/os-error.ts";
 import {
   announceReady,
   closeSession,
+  type DoorUrl,
   endWithSpawner,
+  Secret,
   type Session,
   serveTask,
 } from "../../src/runtime/index.ts";
-import { agent, details, forever, open, say } from "./child-kit.ts";
+import { agent, details, forever, OPERATOR_TOKEN, open, say } from "./child-kit.ts";
 
 function unclocked(session: Session): Session {
   const elapsed = () => {
@@ -47,6 +50,42 @@ export const ENDING_MODES = {
         signal: AbortSignal.abort(),
       }),
     );
+  },
+  /**
+   * An agent whose program throws while it begins to serve: as its options are read (`options`), as it hears of its door
+   * (`door`), or as its first line is written (`line`). It says whether its door is still open.
+   */
+  "unready-agent": async () => {
+    const throwsAt = (moment: string) => {
+      if (details[0] === moment) throw new Error("the disk is full");
+    };
+    const session = await open();
+    const stdout = async () => throwsAt("line");
+    let door: DoorUrl | undefined;
+    try {
+      await serveTask(
+        { ...session, output: { ...session.output, stdout } },
+        {
+          run: async () => ({ status: "ok" }),
+          get operatorToken() {
+            throwsAt("options");
+            return new Secret(OPERATOR_TOKEN);
+          },
+          onListening(url) {
+            door = url;
+            throwsAt("door");
+          },
+        },
+      );
+    } catch (error) {
+      const isOpen =
+        door !== undefined &&
+        (await fetch(door)
+          .then(() => true)
+          .catch(() => false));
+      process.stderr.write(`${messageOf(error)}, its door is ${isOpen ? "open" : "closed"}\n`);
+      process.exit(6);
+    }
   },
   /** An agent that has a door, and closes its session. */
   "closing-agent": async () => {

@@ -21,6 +21,8 @@ export interface ChildDoorOptions {
   readonly completions?: CompletionDoor;
 }
 
+export type ChildDoor = ReturnType<typeof openChildDoor>;
+
 /** @param onAnswered called once an answer has gone out */
 export function openChildDoor(
   { operatorToken, completions }: ChildDoorOptions,

@@ -8,6 +8,7 @@ import { endWithSpawner } from "../session/follow.ts";
 import { announceReady, closeSession, type Session } from "../session/session.ts";
 import type { DoorUrl } from "../wire.ts";
 import {
+  type ChildDoor,
   type ChildDoorOptions,
   closeTask,
   createTaskSlot,
@@ -55,21 +56,46 @@ const ENDED_FIRST: TaskEnd = { status: "error", detail: "the session was ended b
 
 /**
  * Serves one task. It opens a door on a free loopback port, prints the readiness line, and takes the first message as
- * its task. It runs the task, writes the answer to `out/result.txt` in the records directory, reports, and retires.
+ * its task. It runs the task, writes the answer to `out/result.txt` in the records directory, reports, and retires. If
+ * anything throws meanwhile, such as `onListening`, the session is closed as `failed`.
  *
  * @returns the exit status; call `process.exit` with it
  */
 export async function serveTask(session: Session, options: ServeTaskOptions): Promise<number> {
-  const finish = finisherOf(session);
   const cancel = new AbortController();
   if (options.signal?.aborted) cancel.abort();
   options.signal?.addEventListener("abort", () => cancel.abort(), { once: true });
   const slot = createTaskSlot(cancel);
   const answered = Promise.withResolvers<void>();
-  const door = openChildDoor(options, slot, () => void (slot.task() && answered.resolve()));
-  options.onListening?.(door.url);
-  let running: Promise<RunEnd> | undefined;
+  let door: ChildDoor | undefined;
+  try {
+    door = openChildDoor(options, slot, () => void (slot.task() && answered.resolve()));
+    options.onListening?.(door.url);
+    return await serveAt(door.url, { session, options, slot, cancel, answered: answered.promise });
+  } catch (error) {
+    cancel.abort();
+    // Only the session itself can give its slot back, and the program may go on without it.
+    await closeSession(session, "failed");
+    throw error;
+  } finally {
+    await door?.stop();
+  }
+}
 
+interface Serving {
+  readonly session: Session;
+  readonly options: ServeTaskOptions;
+  readonly slot: ReturnType<typeof createTaskSlot>;
+  /** Aborts the task. */
+  readonly cancel: AbortController;
+  /** Settles once the parent was told that we have the task. */
+  readonly answered: Promise<void>;
+}
+
+async function serveAt(door: DoorUrl, serving: Serving): Promise<number> {
+  const { session, options, slot, cancel, answered } = serving;
+  const finish = finisherOf(session);
+  let running: Promise<RunEnd> | undefined;
   const trace = createTrace(session);
   traceSessionStart(session);
   endWithSpawner(session, {
@@ -83,16 +109,12 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
       return finish(end ?? ENDED_FIRST, isDone ? "ok" : "canceled");
     },
   });
-  await announceReady(session, door.url, options.operatorToken);
+  await announceReady(session, door, options.operatorToken);
 
   const task = await unlessAborted(options.signal, slot.taken);
-  if (task === "aborted") {
-    const exit = await finish(ENDED_FIRST, "ok");
-    await door.stop();
-    return exit;
-  }
+  if (task === "aborted") return finish(ENDED_FIRST, "ok");
   // The parent must be told that we have the task before the task can end this process.
-  await answered.promise;
+  await answered;
   await turn();
   const { id: taskId, contextId, text } = task;
   running = runTask(session, options.run, { taskId, contextId, text, signal: cancel.signal });
@@ -101,9 +123,7 @@ export async function serveTask(session: Session, options: ServeTaskOptions): Pr
   // A signal or the lifeline ends this wait; their wind-down then ends the process.
   if ((options.afterTask ?? session.manifest.afterTask) === "sleep")
     await unlessAborted(options.signal, new Promise<never>(() => {}));
-  const exit = await finish(end, end.canceled ? "canceled" : "ok");
-  await door.stop();
-  return exit;
+  return finish(end, end.canceled ? "canceled" : "ok");
 }
 
 /** Reports and retires, only once: when the task ends or when the session ends, whichever comes first. */

@@ -1,14 +1,14 @@
 /** A child that closes its session reports its end itself, before it gives its slot back. */
 
 import { describe, expect, test } from "bun:test";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LaunchedChild, parseDoorUrl } from "../../../src/runtime/index.ts";
 import { shared } from "../../kit/shared.ts";
 import { until } from "../../kit/until.ts";
 import { sharedParent } from "../parent.ts";
 
-const { parent } = sharedParent();
+const { world, parent } = sharedParent();
 
 interface Posted {
   readonly delegation: string | null;
@@ -143,6 +143,26 @@ test("an agent whose wind-down fails gives its slot back, and says why", async (
   await until("it is retired", async () => (await statusOf(child.sessionId)) === "failed");
   await until("it was told", () => parent().written().includes("winding down failed: the disk is full"));
 });
+
+test.each(["options", "door", "line"])(
+  "an agent whose program throws while it begins to serve (%s) retires, and closes its door",
+  async (moment) => {
+    const outcome = await parent().launch(`unready-agent:${moment}`);
+    if (outcome.kind !== "failed") throw new Error(outcome.kind);
+    const { message, lastLines, started } = outcome.failure;
+    expect(message).toEndWith("it ended (exit status: 6) without a first line");
+    expect(lastLines).toContain("the disk is full, its door is closed");
+    const home = join(world().home, ".murmur");
+    const [session = ""] = readdirSync(join(home, "records", String(started?.workdir)));
+    expect(await statusOf(session)).toBe("failed");
+    expect(existsSync(join(home, "sessions", session))).toBe(false);
+    const record = readFileSync(
+      join(home, "records", String(started?.workdir), session, "completion.json"),
+      "utf8",
+    );
+    expect(JSON.parse(record)).toMatchObject({ status: "error", reported_by: "child" });
+  },
+);
 
 test("a script that an exception ends leaves the record to its launcher, which sees how it ended", async () => {
   using child = await parent().launched("throwing-script", { completionDoor: door().url });
