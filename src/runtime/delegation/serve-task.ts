@@ -100,7 +100,10 @@ async function serveAt(door: DoorUrl, serving: Serving): Promise<number> {
   traceSessionStart(session);
   endWithSpawner(session, {
     kind: "agent",
-    recordSpawnerEnded: () => trace({ event: "spawner_ended" }),
+    recordSpawnerEnded() {
+      // If its program is ending it already, its spawner has not cut it short.
+      if (!options.signal?.aborted) trace({ event: "spawner_ended" });
+    },
     async windDown() {
       const isIdle = slot.task()?.state !== "TASK_STATE_WORKING";
       cancel.abort();

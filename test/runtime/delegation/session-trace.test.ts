@@ -1,10 +1,10 @@
 /** The first and the last line of a child's own trace, for each way it can end. */
 
 import { expect, test } from "bun:test";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { callDoor, userMessage } from "../../../src/runtime/delegation/a2a.ts";
-import { endAll, launch } from "../../../src/runtime/index.ts";
+import { type DoorUrl, endAll, launch } from "../../../src/runtime/index.ts";
 import { endAfterTest } from "../../kit/end-after-test.ts";
 import { publishCapsule } from "../../kit/host.ts";
 import { patientClock } from "../../kit/patient-clock.ts";
@@ -94,10 +94,10 @@ test("a session that is killed has no end event", async () => {
   expect(await events()).toMatchObject([START]);
 });
 
-test("a session whose spawner is killed says so before its end event", async () => {
+/** A worker whose parent is a process of its own, which can be killed. */
+async function orphan() {
   const { path } = host().session.directories.records;
   const script = join(host().world.home, "parent.ts");
-  // A parent of its own process, that can be killed.
   writeFileSync(
     script,
     `
@@ -105,7 +105,8 @@ test("a session whose spawner is killed says so before its end event", async () 
       const { value: session } = await openSession();
       const asked = { name: parseArtifactName("local/worker"), version: parseArtifactVersion("0.1.0"), contextId: "ctx_1" };
       const { child } = await launch(session, asked);
-      console.log(JSON.stringify({ workdir: child.workdir.path, records: child.records.value.path }));
+      const { pid, door, workdir, records } = child;
+      console.log(JSON.stringify({ pid, door, workdir: workdir.path, records: records.value.path }));
       setInterval(() => {}, 1 << 30);
     `,
   );
@@ -117,14 +118,39 @@ test("a session whose spawner is killed says so before its end event", async () 
   });
   endAfterTest(parent);
   const { value } = await parent.stdout.getReader().read();
-  const { workdir, records } = JSON.parse(Buffer.from(value ?? []).toString());
-  parent.kill("SIGKILL");
-  await parent.exited;
-  await until("its child has gone", () => processesOf(workdir).length === 0);
-  const lines = readFileSync(join(records, "trace.jsonl"), "utf8").trimEnd().split("\n");
-  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+  const { pid, door, workdir, records } = JSON.parse(Buffer.from(value ?? []).toString());
+  return {
+    pid: Number(pid),
+    door: new URL(door) as DoorUrl,
+    workdir: String(workdir),
+    /** Kills the parent. The worker's events, once it is gone too. */
+    async orphaned(): Promise<unknown[]> {
+      parent.kill("SIGKILL");
+      await parent.exited;
+      await until("its child has gone", () => processesOf(workdir).length === 0);
+      const lines = readFileSync(join(records, "trace.jsonl"), "utf8").trimEnd().split("\n");
+      return lines.map((line) => JSON.parse(line));
+    },
+  };
+}
+
+test("a session whose spawner is killed says so before its end event", async () => {
+  const { orphaned } = await orphan();
+  expect(await orphaned()).toMatchObject([
     START,
     { event: "spawner_ended" },
     { event: "session_end", exit_status: "ok" },
   ]);
+});
+
+test("a session that its own program is ending does not say that its spawner was killed meanwhile", async () => {
+  const { pid, door, workdir, orphaned } = await orphan();
+  const given = userMessage("msg_1", "slow");
+  const taken = await callDoor({ door, id: "1", method: "SendMessage", params: given }, patientClock);
+  expect(taken.kind).toBe("result");
+  // A task that is cancelled before it has begun is not run.
+  await until("it has begun", () => existsSync(join(workdir, "begun")));
+  process.kill(pid, "SIGUSR2");
+  await until("it is winding down", () => existsSync(join(workdir, "winding-down")));
+  expect(await orphaned()).toMatchObject([START, { event: "session_end", exit_status: "canceled" }]);
 });
