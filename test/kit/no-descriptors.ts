@@ -18,7 +18,7 @@ export function noDescriptors(): () => void {
     if (libc.setrlimit(RLIMIT_NOFILE, new BigUint64Array([soft, limits[1] ?? 0n])) !== 0)
       throw new Error("the limit cannot be set");
   };
-  // The first three are always open. With less than that, `poll` would not take a single one.
+  // The first three are always open. `poll` takes no more entries than the limit, so up to three children can be watched.
   limit(3n);
   const give = () => limit(limits[0] ?? 0n);
   onTestFinished(give);

@@ -52,7 +52,7 @@ export const ENDING_MODES = {
     );
   },
   /**
-   * An agent whose program throws while it begins to serve: as its options are read (`options`), as it hears of its door
+   * An agent whose program throws while it begins to serve: as its options are read (`signal`, `options`), as it hears of its door
    * (`door`), or as its first line is written (`line`). It says whether its door is still open.
    */
   "unready-agent": async () => {
@@ -67,6 +67,10 @@ export const ENDING_MODES = {
         { ...session, output: { ...session.output, stdout } },
         {
           run: async () => ({ status: "ok" }),
+          get signal() {
+            throwsAt("signal");
+            return new AbortController().signal;
+          },
           get operatorToken() {
             throwsAt("options");
             return new Secret(OPERATOR_TOKEN);

@@ -66,9 +66,9 @@ export function durationOf({ session, child }: OwnChild): number {
  */
 export async function recordsIfThere(own: OwnChild): Promise<Result<HeldDirectory | undefined, string>> {
   const { child, session } = own;
-  const isUnclear = (records: ChildRecords) => !records.ok && records.unclear === true;
-  const records = await triedAgain(session.clock, () => child.records, isUnclear);
-  return records.ok || isUnclear(records) ? records : ok(undefined);
+  const isShort = (records: ChildRecords) => !records.ok && records.unclear === "no-descriptor";
+  const records = await triedAgain(session.clock, () => child.records, isShort);
+  return records.ok || records.unclear ? records : ok(undefined);
 }
 
 /**

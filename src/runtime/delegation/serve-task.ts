@@ -63,12 +63,12 @@ const ENDED_FIRST: TaskEnd = { status: "error", detail: "the session was ended b
  */
 export async function serveTask(session: Session, options: ServeTaskOptions): Promise<number> {
   const cancel = new AbortController();
-  if (options.signal?.aborted) cancel.abort();
-  options.signal?.addEventListener("abort", () => cancel.abort(), { once: true });
   const slot = createTaskSlot(cancel);
   const answered = Promise.withResolvers<void>();
   let door: ChildDoor | undefined;
   try {
+    if (options.signal?.aborted) cancel.abort();
+    options.signal?.addEventListener("abort", () => cancel.abort(), { once: true });
     door = openChildDoor(options, slot, () => void (slot.task() && answered.resolve()));
     options.onListening?.(door.url);
     return await serveAt(door.url, { session, options, slot, cancel, answered: answered.promise });
@@ -97,12 +97,18 @@ async function serveAt(door: DoorUrl, serving: Serving): Promise<number> {
   const finish = finisherOf(session);
   let running: Promise<RunEnd> | undefined;
   const trace = createTrace(session);
+  let isEndedByProgram = options.signal?.aborted === true;
+  const noteEnding = () => {
+    isEndedByProgram = true;
+  };
+  // From the next turn on: a program may abort because its spawner has ended.
+  options.signal?.addEventListener("abort", () => setImmediate(noteEnding), { once: true });
   traceSessionStart(session);
   endWithSpawner(session, {
     kind: "agent",
     recordSpawnerEnded() {
       // If its program is ending it already, its spawner has not cut it short.
-      if (!options.signal?.aborted) trace({ event: "spawner_ended" });
+      if (!isEndedByProgram) trace({ event: "spawner_ended" });
     },
     async windDown() {
       const isIdle = slot.task()?.state !== "TASK_STATE_WORKING";

@@ -14,6 +14,7 @@ import { redactSaid } from "../redaction.ts";
 import type { Secret } from "../secret.ts";
 import type { RegisteredSession } from "../session/session.ts";
 import type { WorkdirSnapshot } from "../snapshot/account.ts";
+import { NO_DESCRIPTOR } from "../tree/files.ts";
 import { type HeldDirectory, holdDirectory, openDescendant } from "../tree/held.ts";
 import { NO_DIRECTORY } from "../tree/remove.ts";
 import type { ChildProcess } from "./child-process.ts";
@@ -214,7 +215,8 @@ function holdOwn({ home, workdir, sessionId }: ChildRecordsOf): ChildRecords {
   if (!opened.ok) {
     const { step, errno } = opened.fault;
     const why = `the child's records directory, ${path}, could not be opened at ${JSON.stringify(names[step])}: ${describeError(errno)}`;
-    return NO_DIRECTORY.includes(errno) ? fault(why) : { ok: false, fault: why, unclear: true };
+    if (NO_DIRECTORY.includes(errno)) return fault(why);
+    return { ok: false, fault: why, unclear: NO_DESCRIPTOR.includes(errno) ? "no-descriptor" : "unreadable" };
   }
   if (isOwn(opened.value)) return ok(holdDirectory(path, opened.value));
   close(opened.value);

@@ -95,12 +95,12 @@ export function canceled(asked: LaunchRequest): FailedLaunch {
 }
 
 /**
- * A child's own records directory, or why no record can be read. `unclear`: it may exist, but could not be opened, for
- * example because no descriptor was free.
+ * A child's own records directory, or why no record can be read. `unclear`: it may exist, but could not be opened, because
+ * no descriptor was free or for another reason.
  */
 export type ChildRecords =
   | { readonly ok: true; readonly value: HeldDirectory }
-  | { readonly ok: false; readonly fault: string; readonly unclear?: true };
+  | { readonly ok: false; readonly fault: string; readonly unclear?: "no-descriptor" | "unreadable" };
 
 /** A child that reported itself ready. The launcher keeps hold of its process until it has been reaped. */
 export interface LaunchedChild extends Endable, Disposable {

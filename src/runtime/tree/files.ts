@@ -57,7 +57,8 @@ export function openRegularFile(
 
 /** The errors for a name that nothing has, or a link, or (the last two) a socket. */
 const NO_FILE: readonly Errno[] = ["ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "EOPNOTSUPP"];
-const NO_DESCRIPTOR: readonly Errno[] = ["EMFILE", "ENFILE"];
+/** The errors for a lack that may pass. */
+export const NO_DESCRIPTOR: readonly Errno[] = ["EMFILE", "ENFILE"];
 const TRIES = 20;
 const PAUSE_MS = 100;
 

@@ -8,6 +8,8 @@ if (!opened.ok) throw new Error(describeRefusal(opened.fault));
 const session = opened.value;
 const ending = new AbortController();
 process.on("SIGUSR2", () => ending.abort());
+// A program may also end with its spawner by itself.
+void session.lifeline?.ended.then(() => ending.abort());
 
 process.exit(
   await serveTask(session, {

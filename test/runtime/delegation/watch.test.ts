@@ -140,6 +140,18 @@ describe("a child without a readable record", () => {
   });
 });
 
+test("a records directory that cannot be opened for good holds up no end of its child", async () => {
+  const played = playedTask();
+  const child = await played.start({ onSignal: (_, self) => self.leave(CLEAN) });
+  const records: ChildRecords = { ok: false, fault: "Permission denied", unclear: "unreadable" };
+  Object.defineProperty(child.launched, "records", { value: records });
+  const canceled = played.task.cancel();
+  await turns();
+  expect(child.signals).toEqual(["SIGTERM"]);
+  await canceled;
+  expect(played.closes()).toMatchObject([{ outcome: "terminated" }]);
+});
+
 /** Its records directory is not held yet. It is opened when it is asked for, as that of a launched child. */
 function letGo({ path, launched }: PlayedChild): void {
   let held: HeldDirectory | undefined;
@@ -147,7 +159,7 @@ function letGo({ path, launched }: PlayedChild): void {
   const records = (): ChildRecords => {
     if (held) return ok(held);
     const opened = openDirectoryPath(path);
-    if (!opened.ok) return { ok: false, fault: describeError(opened.fault), unclear: true };
+    if (!opened.ok) return { ok: false, fault: describeError(opened.fault), unclear: "no-descriptor" };
     held = holdDirectory(path, opened.value);
     return ok(held);
   };

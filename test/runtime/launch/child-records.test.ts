@@ -125,7 +125,7 @@ test("a directory that no descriptor is free for is unclear until there is one",
   const records = find(own());
   const before = records.look();
   give();
-  expect(before).toEqual({ ok: false, fault: expect.stringContaining(TOO_MANY), unclear: true });
+  expect(before).toEqual({ ok: false, fault: expect.stringContaining(TOO_MANY), unclear: "no-descriptor" });
   expect(faultOf(records)).toBe("it was held");
   records.close();
 });

@@ -144,7 +144,7 @@ test("an agent whose wind-down fails gives its slot back, and says why", async (
   await until("it was told", () => parent().written().includes("winding down failed: the disk is full"));
 });
 
-test.each(["options", "door", "line"])(
+test.each(["signal", "options", "door", "line"])(
   "an agent whose program throws while it begins to serve (%s) retires, and closes its door",
   async (moment) => {
     const outcome = await parent().launch(`unready-agent:${moment}`);
