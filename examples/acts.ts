@@ -116,7 +116,7 @@ export async function play({
   for (const [name, content] of Object.entries(files)) writeFileSync(join(project, name), content);
   const child = join(directory, "child");
   await compile(childProgram, child);
-  const daemon = await startDaemonProcess({
+  await using daemon = await startDaemonProcess({
     command: [process.execPath, join(import.meta.dir, "..", "src", "main.ts")],
     args: ["--port", "0", "--spawn-allow", `local/${root.name}`],
     home,
@@ -135,7 +135,7 @@ export async function play({
     },
   );
   const told = await new Response(running.stdout).text();
-  await running.exited;
-  await daemon.stop();
+  const status = await running.exited;
+  if (status !== 0) throw new Error(`local/${root.name} ended with exit status ${status}`);
   return { told, project, shorten: (text) => text.replaceAll(home, "~").replaceAll(directory, "/…") };
 }

@@ -6,6 +6,7 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { beforeAnEnd } from "../scripts/before-an-end.ts";
 import { startDaemonProcess } from "../test/kit/daemon-process.ts";
 import { packCapsule, publishArchive } from "../test/kit/publish.ts";
 import { playDelegation, playOutcomes, VERSION } from "./acts.ts";
@@ -13,6 +14,8 @@ import { playDelegation, playOutcomes, VERSION } from "./acts.ts";
 const say = (text = "") => process.stdout.write(`${text}\n`);
 
 const directory = mkdtempSync(join(tmpdir(), "mur-roost-demo-"));
+const remove = () => rmSync(directory, { recursive: true, force: true });
+beforeAnEnd(remove);
 try {
   await playFormation(join(directory, "formation"));
   say("\n———\n\nSecond act: a capsule's own runtime does the launching.\n");
@@ -20,7 +23,7 @@ try {
   say("\n———\n\nThird act: an orchestrator delegates to three workers, and reads what became of them.\n");
   await playOutcomes(join(directory, "outcomes"), say);
 } finally {
-  rmSync(directory, { recursive: true, force: true });
+  remove();
 }
 
 async function playFormation(home: string): Promise<void> {
@@ -35,18 +38,25 @@ async function playFormation(home: string): Promise<void> {
   }
 
   say("\nThe daemon starts. Only local/orchestrator may register without an approval:\n");
-  const daemon = await startDaemonProcess({
+  await using daemon = await startDaemonProcess({
     command: [process.execPath, join(import.meta.dir, "..", "src", "main.ts")],
     args: ["--port", "0", "--registry-path", registry, "--spawn-allow", "local/orchestrator"],
     home,
     onLine: (line) => line.startsWith("mur-roost:") && say(`  ${line.replaceAll(home, "~")}`),
   });
-  await playExchanges((path, body, headers = {}) => exchange(daemon.url, path, body, headers));
+  await playExchanges(async (expected, path, body, headers = {}) => {
+    const { status, answer } = await exchange(daemon.url, path, body, headers);
+    if (status !== expected)
+      throw new Error(`${path} was answered with status ${status}, and not ${expected}`);
+    return answer;
+  });
   await daemon.stop();
   say("The daemon has stopped; its keys were in memory only, so every token above is void.");
 }
 
+/** @throws {Error} if the answer's status is not the one that is told here */
 type Ask = (
+  status: number,
   path: string,
   body?: unknown,
   headers?: Record<string, string>,
@@ -54,7 +64,7 @@ type Ask = (
 
 async function playExchanges(ask: Ask): Promise<void> {
   say("\n1. The operator starts the orchestrator: it registers, and takes a credential.\n");
-  const root = await ask("/register", {
+  const root = await ask(200, "/register", {
     session_id: "ses_orchestrator",
     name: "local/orchestrator",
     version: VERSION,
@@ -64,11 +74,12 @@ async function playExchanges(ask: Ask): Promise<void> {
   say(
     "2. It asks for a researcher. Its manifest lists that capsule, and the researcher holds no more than it does.\n",
   );
-  const granted = await ask("/spawn", { name: "local/researcher", version: VERSION }, rootCredential);
+  const granted = await ask(200, "/spawn", { name: "local/researcher", version: VERSION }, rootCredential);
   const approval = { "x-murmur-spawn-approval": granted.approval ?? "" };
 
   say("3. The researcher's own process registers under the approval that its parent passed on.\n");
   const researcher = await ask(
+    200,
     "/register",
     { session_id: "ses_researcher", name: "local/researcher", version: VERSION },
     approval,
@@ -76,33 +87,33 @@ async function playExchanges(ask: Ask): Promise<void> {
   const childCredential = { "x-murmur-spawn-credential": researcher.credential ?? "" };
 
   say("4. The same approval a second time starts nothing.\n");
-  await ask("/register", { session_id: "ses_twin", name: "local/researcher", version: VERSION }, approval);
+  await ask(
+    403,
+    "/register",
+    { session_id: "ses_twin", name: "local/researcher", version: VERSION },
+    approval,
+  );
 
   say("5. The researcher asks for a child of its own: a level of depth is spent.\n");
-  await ask("/spawn", { name: "local/fact-checker", version: VERSION }, childCredential);
-  await ask("/status/ses_researcher");
+  await ask(200, "/spawn", { name: "local/fact-checker", version: VERSION }, childCredential);
+  await ask(200, "/status/ses_researcher");
 
   say("6. The researcher asks for a capsule that its own manifest does not list.\n");
-  await ask("/spawn", { name: "local/scraper", version: VERSION }, childCredential);
+  await ask(403, "/spawn", { name: "local/scraper", version: VERSION }, childCredential);
 
   say(
     "7. The orchestrator lists the scraper, but the scraper wants a host that the orchestrator does not hold.\n",
   );
-  await ask("/spawn", { name: "local/scraper", version: VERSION }, rootCredential);
+  await ask(403, "/spawn", { name: "local/scraper", version: VERSION }, rootCredential);
 
   say("8. Everybody retires. What the researcher had been granted and did not use is free again.\n");
-  await ask("/deregister", { outcome: "complete" }, childCredential);
-  await ask("/deregister", { outcome: "complete" }, rootCredential);
-  await ask("/status/ses_orchestrator");
+  await ask(200, "/deregister", { outcome: "complete" }, childCredential);
+  await ask(200, "/deregister", { outcome: "complete" }, rootCredential);
+  await ask(200, "/status/ses_orchestrator");
 }
 
 /** One exchange, shown as sent and received, with tokens shortened. */
-async function exchange(
-  base: string,
-  path: string,
-  body: unknown,
-  headers: Record<string, string>,
-): Promise<Record<string, string>> {
+async function exchange(base: string, path: string, body: unknown, headers: Record<string, string>) {
   const method = body === undefined ? "GET" : "POST";
   say(`  > ${method} ${path}`);
   for (const [name, value] of Object.entries(headers)) say(`  > ${name}: ${shorten(value)}`);
@@ -114,7 +125,8 @@ async function exchange(
   });
   const text = await response.text();
   say(`  < ${response.status} ${text.replace(/"(ms[ac]1\.[^"]+)"/g, (_, token) => `"${shorten(token)}"`)}\n`);
-  return JSON.parse(text);
+  const answer: Record<string, string> = JSON.parse(text);
+  return { status: response.status, answer };
 }
 
 function shorten(token: string): string {

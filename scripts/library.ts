@@ -4,9 +4,11 @@
  *
  * The entry points are `src/<name>/index.ts`, and their imports are followed from there.
  */
-import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtempSync, rmSync } from "node:fs";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { messageOf } from "../src/os-error.ts";
+import { beforeAnEnd } from "./before-an-end.ts";
 import { ROOT } from "./compile.ts";
 import { slimSourceMap } from "./library/source-map.ts";
 
@@ -25,14 +27,20 @@ const SOURCES = ENTRY_POINTS.map((name) => join(ROOT, "src", name, "index.ts"));
  */
 async function buildLibrary(place: string): Promise<void> {
   await mkdir(dirname(place), { recursive: true });
-  const scratch = await mkdtemp(join(dirname(place), ".library-"));
+  let scratch = "";
+  const remove = () => {
+    if (scratch !== "") rmSync(scratch, { recursive: true, force: true });
+  };
+  const forgetSignals = beforeAnEnd(remove);
   try {
+    scratch = mkdtempSync(join(dirname(place), ".library-"));
     const made = join(scratch, "library");
     await Promise.all([writePrograms(made), writeDeclarations(made, scratch)]);
     await rm(place, { recursive: true, force: true });
     await rename(made, place);
   } finally {
-    await rm(scratch, { recursive: true, force: true });
+    remove();
+    forgetSignals();
   }
 }
 

@@ -7,12 +7,14 @@ import {
   openSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   renameSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, relative, sep } from "node:path";
+import type { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { ZipFile } from "yazl";
 import { pathBelow } from "../../src/paths.ts";
@@ -23,9 +25,8 @@ import { locate, platformName } from "../../src/registry/places.ts";
 import { Registry, type Resolution } from "../../src/registry/registry.ts";
 import { LOCAL_SIGNATURE } from "../../src/registry/zip/local-header.ts";
 import { atOnce } from "../../src/slices.ts";
+import { beforeAnEnd } from "../before-an-end.ts";
 import { sha256OfFile } from "../release/checksums.ts";
-
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** How the daemon resolves the artifact, and where it is. */
 interface Published {
@@ -48,6 +49,7 @@ export async function publishFolder(
   const base = `${bareName(coordinates.name)}-${coordinates.version}`;
   refusePreferred(coordinates, registry, `${base}.mur.zip`);
   mkdirSync(registry, { recursive: true });
+  refuseWithin(folder, registry);
   let staging = "";
   // Ctrl-C leaves no half-written archive behind. Heard before there is a folder, so that none is ever left.
   const remove = () => {
@@ -74,18 +76,6 @@ export async function publishFolder(
   }
 }
 
-/** Calls `act` before a signal ends this process. Returns what undoes that. */
-function beforeAnEnd(act: () => void): () => void {
-  const end = (_: NodeJS.Signals, number: number) => {
-    act();
-    process.exit(128 + number);
-  };
-  for (const signal of SIGNALS) process.on(signal, end);
-  return () => {
-    for (const signal of SIGNALS) process.off(signal, end);
-  };
-}
-
 /** @throws {Error} if the daemon would go on taking another archive: the one for this platform only */
 function refusePreferred(coordinates: Coordinates, registry: string, archive: string): void {
   const found = locate(coordinates, { path: registry, platform: platformName(), now: Date.now });
@@ -93,6 +83,14 @@ function refusePreferred(coordinates: Coordinates, registry: string, archive: st
   throw new Error(
     `${found.place.zip.path} comes first on this platform: move it and its sidecar away, or pack into another registry`,
   );
+}
+
+/** @throws {Error} if what is packed would hold what was packed before */
+function refuseWithin(folder: string, registry: string): void {
+  const steps = relative(realpathSync(folder), realpathSync(registry)).split(sep);
+  // Names that begin with a dot are left out. So is what lies above the folder: the first step is `..` then.
+  if (steps.some((step) => step.startsWith("."))) return;
+  throw new Error(`${registry} lies in the folder that is packed: name another place with --registry-path`);
 }
 
 /** Other files in the version's folder are kept. */
@@ -109,6 +107,8 @@ function moveIntoPlace(from: string, to: string, names: readonly string[]): void
  */
 async function writeArchive(folder: string, path: string): Promise<void> {
   const zip = new ZipFile();
+  // A file that changes meanwhile is told here, not by the stream.
+  zip.on("error", (error) => (zip.outputStream as Readable).destroy(error));
   const files = filesBeneath(folder);
   // The daemon refuses a capsule within the capsule if the sizes come after the data. To come first, they need all in memory.
   const isNested = files.some((file) => readFileSync(file).includes(LOCAL_SIGNATURE));

@@ -1,6 +1,7 @@
 /** Starts the daemon as a process of its own, on a free port, and waits until it listens. */
 
-export interface DaemonProcess {
+/** Disposing of it kills it. */
+export interface DaemonProcess extends AsyncDisposable {
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
   readonly port: number;
@@ -79,5 +80,6 @@ export async function startDaemonProcess(options: DaemonOptions): Promise<Daemon
     stdout: () => stdout,
     stop: () => kill("SIGTERM"),
     kill,
+    [Symbol.asyncDispose]: async () => void (await kill("SIGKILL")),
   };
 }
