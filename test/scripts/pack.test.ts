@@ -10,6 +10,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -261,4 +262,33 @@ test("interrupted, it leaves nothing half-written in the registry", async () => 
   expect([0, 130]).toContain(await packing.exited);
   expect(readdirSync(registry).filter((name) => name.startsWith("."))).toEqual([]);
   rmSync(path, { recursive: true });
+});
+
+test("a file that grows meanwhile is said, and nothing is left in the registry", async () => {
+  const path = folder("growing", { "murmur.yaml": "name: growing\nversion: 1.0.0\n", log: "" });
+  // It is packed first, so the other file has grown when its turn comes.
+  writeFileSync(join(path, "data"), randomBytes(16 * 1024 * 1024));
+  const log = join(path, "log");
+  endAfterTest(Bun.spawn(["sh", "-c", `while :; do echo more >> '${log}'; done`]));
+  await until("it grows", () => statSync(log).size > 0);
+  const registry = join(host.home, "grown");
+  const { exitCode, stdout, stderr } = pack(path, "--registry-path", registry);
+  expect([exitCode, stdout]).toEqual([1, ""]);
+  expect(stderr).toMatch(/^pack: [^\n]+\n$/);
+  expect(readdirSync(registry)).toEqual([]);
+});
+
+test("a registry in the folder that is packed is refused, unless a dot hides it", () => {
+  const path = folder("whole", { "murmur.yaml": "name: whole\nversion: 1.0.0\n" });
+  for (const registry of [path, join(path, "registry"), join(path, "packed/here")]) {
+    const { exitCode, stderr } = pack(path, "--registry-path", registry);
+    expect([registry, exitCode, stderr]).toEqual([
+      registry,
+      1,
+      `pack: ${registry} lies in the folder that is packed: name another place with --registry-path\n`,
+    ]);
+  }
+  for (const registry of [join(path, ".hidden"), `${path}-beside`]) {
+    expect(pack(path, "--registry-path", registry)).toMatchObject({ exitCode: 0 });
+  }
 });
