@@ -6,8 +6,8 @@
  */
 
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { compile, ROOT } from "../scripts/compile.ts";
+import { readNumbers } from "../scripts/number-flags.ts";
 import { probeWhile } from "./events.ts";
 import { createHost, type Host, PARENT, SUBJECT } from "./host.ts";
 import type { Server } from "./server.ts";
@@ -48,9 +48,10 @@ async function measureWorst(
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { minutes: { type: "string" }, seed: { type: "string" } } });
-  const minutes = Number(values.minutes ?? "1");
-  const seed = Number(values.seed ?? Date.now() % 1e9);
+  const { minutes, seed } = readNumbers("npm run worst -- [--minutes N] [--seed S]", {
+    minutes: 1,
+    seed: Date.now() % 1e9,
+  });
   const executable = join(ROOT, "dist/mur-roost");
   await compile({ outfile: executable });
   const host = await createHost(executable);

@@ -9,22 +9,24 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { ARCHIVERS, archiveBy } from "../test/kit/archivers.ts";
 import { createRandom } from "../test/kit/random.ts";
 import { compareMutants, ownView } from "../test/kit/zip-comparison.ts";
 import { mutantArchive } from "../test/kit/zip-mutants.ts";
 import { installed, type Views, ZipPeers } from "../test/kit/zip-peers.ts";
+import { readNumbers } from "./number-flags.ts";
 
 /** How many mutants to record. At least one reader reads each of them, and ours reads half of them. */
 const RECORDED = 200;
 const RECORDS = join(import.meta.dir, "../test/registry/zip/recorded.json");
 
-const { values } = parseArgs({
-  options: { seconds: { type: "string" }, seed: { type: "string" }, record: { type: "boolean" } },
-});
-const seconds = Number(values.seconds ?? 60);
-const seed = Number(values.seed ?? crypto.getRandomValues(new Uint32Array(1))[0]);
+const args = process.argv.slice(2);
+const isRecording = args.includes("--record");
+const { seconds, seed } = readNumbers(
+  "npm run fuzz:archives -- [--seconds N] [--seed S] [--record]",
+  { seconds: 60, seed: crypto.getRandomValues(new Uint32Array(1))[0] ?? 0 },
+  args.filter((argument) => argument !== "--record"),
+);
 const readers = installed(["zipfile", "zipfile-extract", "unzip", "7z", "bsdtar"]);
 if (readers.length === 0) throw new Error("/usr/bin/python3, which asks the other readers, is not installed");
 
@@ -33,7 +35,7 @@ say(`seeds from ${seed} on; ${readers.join(", ")}`);
 const directory = mkdtempSync(join(tmpdir(), "mur-roost-fuzz-"));
 try {
   await using peers = new ZipPeers(readers);
-  if (values.record) await record(peers, directory, seed);
+  if (isRecording) await record(peers, directory, seed);
   else process.exitCode = await compare(peers, directory);
 } finally {
   rmSync(directory, { recursive: true });

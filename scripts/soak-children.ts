@@ -8,6 +8,7 @@ import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { compile } from "../test/kit/compile-program.ts";
+import { readNumbers } from "./number-flags.ts";
 import { delegateOnce, delegating } from "./soak/delegating.ts";
 import { openDescriptors, openSoakHost, type SoakHost } from "./soak/host.ts";
 
@@ -20,7 +21,10 @@ const AT_ONCE = 4;
 /** How much memory may change between the end of the first quarter and the end of the last, in MB. */
 const MEMORY_MB = 24;
 
-const { kills, delegations } = readArguments(process.argv.slice(2));
+const { kills, delegations } = readNumbers("npm run soak:children -- [--kills N] [--delegations N]", {
+  kills: 60,
+  delegations: 2000,
+});
 const folder = mkdtempSync(join(tmpdir(), "mur-roost-soak-program-"));
 const wrong: string[] = [];
 const rows: [string, string | number][] = [];
@@ -43,19 +47,6 @@ process.stdout.write(
 );
 for (const line of wrong) process.stderr.write(`soak: ${line}\n`);
 process.exit(wrong.length === 0 ? 0 : 1);
-
-function readArguments(args: readonly string[]) {
-  const read = (flag: string, otherwise: number) => {
-    const at = args.indexOf(flag);
-    const value = at < 0 ? otherwise : Number(args[at + 1]);
-    if (Number.isInteger(value) && value >= 0) return value;
-    process.stderr.write(
-      "soak: usage: npm run soak:children -- [--kills N] [--delegations N], whole numbers\n",
-    );
-    process.exit(1);
-  };
-  return { kills: read("--kills", 60), delegations: read("--delegations", 2000) };
-}
 
 /** The children, found by their records, whose sessions the daemon still counts as running. */
 async function runningChildren({ home, statusOf }: SoakHost): Promise<string[]> {
