@@ -30,7 +30,9 @@ const daemon = options.executable ?? built.daemon;
 const { rows, curves } = await runBench({ daemon, floor: built.floor }, options, say);
 say("done");
 process.stdout.write(renderTable(rows));
-const place = options.sliceMs === QUICK.sliceMs ? join(import.meta.dir, "../dist/bench") : import.meta.dir;
+// What is kept is a whole measurement of what this tree builds.
+const isKept = options.sliceMs !== QUICK.sliceMs && options.executable === undefined;
+const place = isKept ? import.meta.dir : join(import.meta.dir, "../dist/bench");
 const machine = `${cpus()[0]?.model ?? "unknown processor"}, ${availableParallelism()} cores`;
 const results = { runtime: built.runtime, machine, options, rows, curves };
 await Bun.write(join(place, "results.json"), `${JSON.stringify(results, undefined, 2)}\n`);

@@ -32,7 +32,7 @@ export const USAGE = `usage: npm run bench -- [--long] [--quick] [--rounds N] [-
   --long          adds the rows after 1,000,000 finished sessions (some minutes more)
   --quick         a few seconds of everything, to see that it runs; its figures mean nothing
   --rounds N      interleaved rounds of the throughput rows (default 9)
-  --executable P  measures this mur-roost instead of compiling one
+  --executable P  measures this mur-roost, and writes its figures to dist/bench
 `;
 
 const FULL = {

@@ -15,6 +15,11 @@ export function formationSchemaText(): string {
 }
 
 if (import.meta.main) {
+  const unknown = process.argv.slice(2).find((flag) => flag !== "--check");
+  if (unknown !== undefined) {
+    process.stderr.write(`formation-schema: unknown argument: ${unknown} (only --check is known)\n`);
+    process.exit(1);
+  }
   const file = Bun.file(FORMATION_SCHEMA_PATH);
   if (!process.argv.includes("--check")) {
     await Bun.write(file, formationSchemaText());

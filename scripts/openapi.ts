@@ -104,6 +104,11 @@ export async function openApiText(): Promise<string> {
 }
 
 if (import.meta.main) {
+  const unknown = process.argv.slice(2).find((flag) => flag !== "--check");
+  if (unknown !== undefined) {
+    process.stderr.write(`openapi: unknown argument: ${unknown} (only --check is known)\n`);
+    process.exit(1);
+  }
   const file = Bun.file(OPENAPI_PATH);
   const text = await openApiText();
   if (!process.argv.includes("--check")) {

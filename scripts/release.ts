@@ -6,6 +6,7 @@
  */
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
+import { userPath } from "../src/cli/user-paths.ts";
 import { messageOf } from "../src/os-error.ts";
 import { fault, ok, type Result } from "../src/result.ts";
 import { VERSION } from "../src/version.ts";
@@ -183,7 +184,7 @@ async function writeText(path: string, text: string): Promise<void> {
 async function readOtherChecksums(path: string | undefined): Promise<Result<string[], string>> {
   if (path === undefined) return ok([]);
   try {
-    return otherChecksums(await readFile(path, "utf8"), path, VERSION);
+    return otherChecksums(await readFile(userPath(path), "utf8"), path, VERSION);
   } catch (error) {
     return fault(`--with-checksums: ${messageOf(error)}`);
   }
@@ -200,7 +201,8 @@ async function main(args: readonly string[]): Promise<Result<undefined, string>>
   if (!pinned.ok) return pinned;
 
   const interruption = new AbortController();
-  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => interruption.abort(signal));
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
+    process.once(signal, () => interruption.abort(signal));
   const write = (line: string) => void process.stdout.write(`${line}\n`);
   write(`mur-roost ${VERSION} on Bun ${pinned.value}`);
   const bundles: Bun.BuildMetafile[] = [];
@@ -222,7 +224,7 @@ async function main(args: readonly string[]): Promise<Result<undefined, string>>
 }
 
 const place = relative(process.cwd(), PLACE) || ".";
-const released = await main(process.argv.slice(2));
+const released = await main(process.argv.slice(2)).catch((error) => fault(messageOf(error)));
 if (released.ok) {
   process.stdout.write(`${place}: ${(await readdir(PLACE)).sort().join(" ")}\n`);
 } else {

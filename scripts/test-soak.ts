@@ -109,7 +109,7 @@ async function soak({ runs, kinds, files }: Options): Promise<number> {
   return red === 0 && !isStopped ? 0 : 1;
 }
 
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.on(signal, () => {
     isStopped = true;
     for (const child of running) void end(child);

@@ -35,6 +35,7 @@ const OWN = "mur-roost-";
  */
 export function otherChecksums(text: string, path: string, version: string): Result<string[], string> {
   const lines: string[] = [];
+  const names = new Set<string>();
   for (const [index, line] of text.split("\n").entries()) {
     if (line === "") continue;
     const [, sum, name] = LINE.exec(line) ?? [];
@@ -46,6 +47,8 @@ export function otherChecksums(text: string, path: string, version: string): Res
     if (!name.includes(`-${version}-`)) {
       return fault(`${at}: ${name} is not of version ${version}; release both programs at one version`);
     }
+    if (names.has(name)) return fault(`${at}: ${name} is there twice; take one of the lines out`);
+    names.add(name);
     lines.push(`${sum}  ${name}\n`);
   }
   return lines.length > 0 ? ok(lines) : fault(`${path}: it holds no checksums`);

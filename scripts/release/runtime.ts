@@ -4,7 +4,7 @@
  * Otherwise the bundler would download them during the build, unchecked and outside the lock file.
  */
 import { createHash } from "node:crypto";
-import { chmod, mkdir, readFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { fault, ok, type Result } from "../../src/result.ts";
 import pins from "./runtimes.json" with { type: "json" };
@@ -86,7 +86,10 @@ export async function unpackRuntime(request: {
   }
   const executable = (await new Bun.Archive(bytes).files(EXECUTABLE)).get(EXECUTABLE);
   if (executable === undefined) return fault(`${request.coordinate} holds no ${EXECUTABLE}`);
-  await Bun.write(request.to, executable);
-  await chmod(request.to, 0o755);
+  // In one step: an interrupt leaves no half of it that a later run takes for the whole.
+  const staged = `${request.to}.new`;
+  await Bun.write(staged, executable);
+  await chmod(staged, 0o755);
+  await rename(staged, request.to);
   return ok(undefined);
 }

@@ -60,6 +60,10 @@ describe("another program's lines", () => {
       "line 2: mur-roost-0.1.0-linux-x86_64 is a file of this release",
     ],
     [`${sum}  mur-0.2.0-linux-x86_64`, "is not of version 0.1.0; release both programs at one version"],
+    [
+      `${sum}  mur-0.1.0-linux-x86_64\n${"0".repeat(64)}  mur-0.1.0-linux-x86_64`,
+      "line 2: mur-0.1.0-linux-x86_64 is there twice",
+    ],
     ["", "it holds no checksums"],
   ])("%j is refused", (text, fault) => {
     expect(otherChecksums(text, "mur.txt", "0.1.0")).toEqual({
