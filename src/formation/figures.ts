@@ -42,7 +42,7 @@ function boundOfRoot([root]: readonly Capsule[], limits: Limits): Summary["refus
   return boundReached(limits, { depthRemaining: limits.maxDepth, liveCapsules: 1, liveChildren: 0 }) ?? null;
 }
 
-/** Whether everything that is listed can be granted: no pair is refused, and nothing is missing. */
+/** Whether everything that is listed down to the depth bound can be granted: no pair is refused, and nothing is missing. */
 export function isWhollyGranted({ summary }: Formation): boolean {
   return notGranted(summary) === 0 && summary.refused_by_bound === null;
 }

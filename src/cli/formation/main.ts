@@ -27,7 +27,7 @@ import {
   readFormationFlags,
 } from "./flags.ts";
 
-/** Everything that is listed can be granted; with `--expect`, nothing changed. */
+/** Everything that is listed down to `--max-depth` can be granted; with `--expect`, nothing changed. */
 const GRANTED = 0;
 /** Something cannot be granted; with `--expect`, something changed. */
 const NOT_GRANTED = 1;
