@@ -106,7 +106,13 @@ const CLOCK_SET_BACK_MS = 1000;
  * @throws the file system's error, unless nothing is there
  */
 export function sight(path: string): Sighting {
-  return { path, stamp: statSync(path, { bigint: true, throwIfNoEntry: false }) };
+  try {
+    return { path, stamp: statSync(path, { bigint: true, throwIfNoEntry: false }) };
+  } catch (error) {
+    // No file has such a name. That of the pair for any platform is shorter.
+    if (isSystemError(error) && error.code === "ENAMETOOLONG") return { path, stamp: undefined };
+    throw error;
+  }
 }
 
 /** Whether every path still has the stamp that was seen. */

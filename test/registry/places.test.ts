@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { constants } from "node:os";
 import { dirname, join } from "node:path";
 import type { ArtifactVersion } from "../../src/registry/artifact-name.ts";
-import { locate } from "../../src/registry/places.ts";
+import { isUnchanged, locate } from "../../src/registry/places.ts";
 import { nameOf } from "../kit/in-process.ts";
 import { scratchDirectory } from "../kit/scratch.ts";
 
@@ -55,6 +55,17 @@ describe("an artifact", () => {
         seen.map((one) => files.includes(one)),
       );
     }
+  });
+
+  test("is found also where only the name of the pair for this platform would be too long", () => {
+    const long = { name: nameOf(`local/${"n".repeat(100)}`), version: "é".repeat(70) as ArtifactVersion };
+    base = join(scratch.path, "local", "n".repeat(100), long.version, `${"n".repeat(100)}-${long.version}`);
+    mkdirSync(dirname(base), { recursive: true });
+    write(...ANY);
+    const found = locate(long, { path: scratch.path, platform: "linux-x86_64", now: () => 42 });
+    if (!found.ok) throw new Error(found.fault);
+    expect(found.place.zip.path).toBe(`${base}.mur.zip`);
+    expect(isUnchanged(found.place.seen)).toBe(true);
   });
 
   test("is still searched for if half of the pair for this platform is missing", () => {
