@@ -45,16 +45,20 @@ const PARSER_BODY_BYTES = Number.MAX_SAFE_INTEGER;
 /**
  * Starts the daemon, or says in one sentence why it cannot start; then no port is bound. A signal is heard while the
  * running capsules are counted; the rest runs in one turn of the event loop.
+ *
+ * @param isStopping asked once they are counted. If it says so, nothing is started: the result is `undefined`
  */
 export async function startDaemon(
   flags: Flags,
   environment: NodeJS.ProcessEnv,
-): Promise<Result<Daemon, string>> {
+  isStopping: () => boolean,
+): Promise<Result<Daemon | undefined, string>> {
   const cores = availableParallelism();
   const tooFew = threadsFault(cores);
   if (tooFew !== undefined) return fault(tooFew);
   const census = await countRunning(environment.HOME);
   if (!census.ok) return fault(`cannot count the capsules already running on this host: ${census.fault}`);
+  if (isStopping()) return ok(undefined);
 
   const limits = {
     maxDepth: flags.maxDepth,

@@ -13,10 +13,8 @@ const LAST_LINES_MS = 1500;
 
 /** @param warnings what could not be done to protect this process; shown when a daemon starts */
 export async function runProgram(argv: string[], warnings: readonly string[]): Promise<void> {
-  await runCommand(
-    createCommand((reading) => run(reading, warnings)),
-    { rawArgs: argv },
-  );
+  const command = createCommand(argv, (reading) => run(reading, warnings));
+  await runCommand(command, { rawArgs: [] });
 }
 
 async function run(reading: FlagsReading, warnings: readonly string[]): Promise<void> {
@@ -40,7 +38,7 @@ async function run(reading: FlagsReading, warnings: readonly string[]): Promise<
       process.on("SIGTERM", stop);
       process.on("SIGINT", stop);
       for (const warning of warnings) announce(`warning: ${warning}`);
-      const started = await startDaemon(reading.flags, process.env);
+      const started = await startDaemon(reading.flags, process.env, () => stopping);
       if (!started.ok) {
         // A signal does not turn its status into 0.
         stopping = true;

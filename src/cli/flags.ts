@@ -38,14 +38,14 @@ const FLAGS = {
 } as const satisfies ArgsDef;
 
 /**
- * The program as a command: `run` gets the parsed arguments. The framework's own parser is not used, because it accepts
- * unknown arguments.
+ * The program as a command: `run` gets the parsed arguments. The framework itself must be given none, because its parser
+ * accepts unknown ones, and throws at some.
  */
-export function createCommand(run: (reading: FlagsReading) => void) {
+export function createCommand(argv: readonly string[], run: (reading: FlagsReading) => void) {
   return defineCommand({
     meta: { name: "mur-roost", description: "Decides which capsules may start which other capsules" },
     args: FLAGS,
-    run: ({ rawArgs }) => run(readFlags(rawArgs)),
+    run: () => run(readFlags(argv)),
   });
 }
 

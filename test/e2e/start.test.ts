@@ -55,6 +55,17 @@ describe("the executable", () => {
     expect(ended.stderr).toMatch(/^mur-roost: unknown argument: --max-total\nusage: mur-roost [^\n]+\n$/);
   });
 
+  // The framework's own parser throws at these.
+  test.each(["--no-_", "--_", "-max_depth"])("refuses %s like any other", (argument) => {
+    const { code, stdout, stderr } = run([argument, "3"], {});
+    expect([code, stdout]).toEqual([1, ""]);
+    const [first, second, ...rest] = stderr.split("\n");
+    expect(first).toBe(`mur-roost: unknown argument: ${argument}`);
+    expect(second).toStartWith("usage: mur-roost ");
+    expect(rest).toEqual([""]);
+    expect(run(["--version", argument], {})).toMatchObject({ code: 0, stderr: "" });
+  });
+
   test.each([
     [{}, "the home directory could not be resolved: HOME is not set in the environment\n"],
     [{ HOME: "" }, "the home directory could not be resolved: HOME is empty\n"],
