@@ -20,6 +20,8 @@ process.exit(
       writeFileSync("begun", "");
       await new Promise<void>((stop) => signal.addEventListener("abort", () => stop()));
       if (text === "slow") {
+        // Its program's end counts from the next turn on.
+        await new Promise((turn) => setImmediate(turn));
         writeFileSync("winding-down", "");
         await session.lifeline?.ended;
       }
