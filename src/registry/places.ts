@@ -56,7 +56,18 @@ export function locate(
     const path = isSystemError(error) && "path" in error ? String(error.path) : base;
     return { ok: false, fault: `${path}: ${describeOsError(error)}` };
   }
-  return { ok: false, fault: `not found: ${missing}: No such file or directory (os error 2)` };
+  return { ok: false, fault: `not found: ${missing}: ${whyMissing(missing)}` };
+}
+
+/** Its name may be too long for any file. */
+function whyMissing(path: string): string {
+  try {
+    statSync(path);
+  } catch (error) {
+    return describeOsError(error);
+  }
+  // It is there by now.
+  return "No such file or directory (os error 2)";
 }
 
 /** A path, and the stamp of the file there; no stamp if there is none. */

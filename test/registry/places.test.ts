@@ -66,6 +66,12 @@ describe("an artifact", () => {
     if (!found.ok) throw new Error(found.fault);
     expect(found.place.zip.path).toBe(`${base}.mur.zip`);
     expect(isUnchanged(found.place.seen)).toBe(true);
+    const longer = { ...long, version: "é".repeat(80) as ArtifactVersion };
+    mkdirSync(join(dirname(base), "..", longer.version));
+    expect(locate(longer, { path: scratch.path, platform: "linux-x86_64", now: () => 42 })).toEqual({
+      ok: false,
+      fault: expect.stringContaining(".mur.zip: File name too long (os error "),
+    });
   });
 
   test("is still searched for if half of the pair for this platform is missing", () => {
