@@ -17,7 +17,11 @@ const outcomes = join(import.meta.dir, "outcomes");
  *
  * Plays the act in `directory`, which becomes the home of all its processes, and tells it line by line.
  */
-export async function playDelegation(directory: string, say: (line?: string) => void): Promise<void> {
+export async function playDelegation(
+  directory: string,
+  say: (line?: string) => void,
+  signal?: AbortSignal,
+): Promise<void> {
   say("A lead runs in its project. It asks for a reviewer, and its own runtime starts it:\n");
   const { told, project, shorten } = await play({
     directory,
@@ -29,7 +33,10 @@ export async function playDelegation(directory: string, say: (line?: string) => 
     childProgram: join(delegation, "child.ts"),
     files: { "plan.md": "TODO find a name\nTODO write it down\n", "notes.md": "nothing here\n" },
     stderr: "inherit",
+    ...(signal && { signal }),
   });
+  if (!told.includes("it ended: exit status: 0\n"))
+    throw new Error(`the reviewer did not do its work: ${told}`);
   for (const line of told.trimEnd().split("\n")) say(`  ${shorten(line)}`);
 
   const child = / in (\/.*)\n/.exec(told)?.[1];
@@ -58,7 +65,11 @@ const CAPSULES: Readonly<Record<string, string>> = {
  * The third act: an orchestrator delegates to three workers. One is refused by the envelope, one crashes, one answers. The
  * text that comes back is what a model would read.
  */
-export async function playOutcomes(directory: string, say: (line?: string) => void): Promise<void> {
+export async function playOutcomes(
+  directory: string,
+  say: (line?: string) => void,
+  signal?: AbortSignal,
+): Promise<void> {
   const manifests = Object.entries(CAPSULES).map(([name, body]) => {
     return [name, `name: ${name}\nversion: ${VERSION}\n${body}\n`] as const;
   });
@@ -69,6 +80,7 @@ export async function playOutcomes(directory: string, say: (line?: string) => vo
     childProgram: join(outcomes, "worker.ts"),
     // The outcome contains what a worker writes there.
     stderr: "ignore",
+    ...(signal && { signal }),
   });
   for (const line of told.trimEnd().split("\n")) say(`  ${shorten(line)}`);
 }
@@ -86,6 +98,8 @@ interface Act {
   readonly files?: Readonly<Record<string, string>>;
   /** Where the root's standard error goes. */
   readonly stderr: "inherit" | "ignore";
+  /** Kills the act's daemon and its root. */
+  readonly signal?: AbortSignal;
 }
 
 interface Played {
@@ -105,6 +119,7 @@ export async function play({
   childProgram,
   files = {},
   stderr,
+  signal,
 }: Act): Promise<Played> {
   const home = join(directory, "home");
   const project = join(directory, "project");
@@ -120,6 +135,7 @@ export async function play({
     command: [process.execPath, join(import.meta.dir, "..", "src", "main.ts")],
     args: ["--port", "0", "--spawn-allow", `local/${root.name}`],
     home,
+    ...(signal && { signal }),
   });
   const command = [process.execPath, "--no-env-file", root.program, "run"];
   const running = Bun.spawn(
@@ -132,6 +148,7 @@ export async function play({
         MURMUR_MUR_BINARY: child,
       },
       stdio: ["ignore", "pipe", stderr],
+      ...(signal && { signal, killSignal: "SIGKILL" }),
     },
   );
   const told = await new Response(running.stdout).text();

@@ -15,13 +15,18 @@ const say = (text = "") => process.stdout.write(`${text}\n`);
 
 const directory = mkdtempSync(join(tmpdir(), "mur-roost-demo-"));
 const remove = () => rmSync(directory, { recursive: true, force: true });
-beforeAnEnd(remove);
+const ending = new AbortController();
+const { signal } = ending;
+beforeAnEnd(() => {
+  ending.abort();
+  remove();
+});
 try {
   await playFormation(join(directory, "formation"));
   say("\n———\n\nSecond act: a capsule's own runtime does the launching.\n");
-  await playDelegation(join(directory, "delegation"), say);
+  await playDelegation(join(directory, "delegation"), say, signal);
   say("\n———\n\nThird act: an orchestrator delegates to three workers, and reads what became of them.\n");
-  await playOutcomes(join(directory, "outcomes"), say);
+  await playOutcomes(join(directory, "outcomes"), say, signal);
 } finally {
   remove();
 }
@@ -42,6 +47,7 @@ async function playFormation(home: string): Promise<void> {
     command: [process.execPath, join(import.meta.dir, "..", "src", "main.ts")],
     args: ["--port", "0", "--registry-path", registry, "--spawn-allow", "local/orchestrator"],
     home,
+    signal,
     onLine: (line) => line.startsWith("mur-roost:") && say(`  ${line.replaceAll(home, "~")}`),
   });
   await playExchanges(async (expected, path, body, headers = {}) => {
