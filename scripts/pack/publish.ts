@@ -48,8 +48,8 @@ export async function publishFolder(
   const place = (root: string) => pathBelow(root, coordinates.name, coordinates.version);
   const base = `${bareName(coordinates.name)}-${coordinates.version}`;
   refusePreferred(coordinates, registry, `${base}.mur.zip`);
-  mkdirSync(registry, { recursive: true });
   refuseWithin(folder, registry);
+  mkdirSync(registry, { recursive: true });
   let staging = "";
   // Ctrl-C leaves no half-written archive behind. Heard before there is a folder, so that none is ever left.
   const remove = () => {
@@ -87,10 +87,15 @@ function refusePreferred(coordinates: Coordinates, registry: string, archive: st
 
 /** @throws {Error} if what is packed would hold what was packed before */
 function refuseWithin(folder: string, registry: string): void {
-  const steps = relative(realpathSync(folder), realpathSync(registry)).split(sep);
+  const steps = relative(realpathSync(folder), resolved(registry)).split(sep);
   // Names that begin with a dot are left out. So is what lies above the folder: the first step is `..` then.
   if (steps.some((step) => step.startsWith("."))) return;
   throw new Error(`${registry} lies in the folder that is packed: name another place with --registry-path`);
+}
+
+/** The path without links, of which the last part may not exist yet. */
+function resolved(path: string): string {
+  return existsSync(path) ? realpathSync(path) : pathBelow(resolved(dirname(path)), basename(path));
 }
 
 /** Other files in the version's folder are kept. */

@@ -267,7 +267,8 @@ test("interrupted, it leaves nothing half-written in the registry", async () => 
 test("a file that grows meanwhile is said, and nothing is left in the registry", async () => {
   const path = folder("growing", { "murmur.yaml": "name: growing\nversion: 1.0.0\n", log: "" });
   // It is packed first, so the other file has grown when its turn comes.
-  writeFileSync(join(path, "data"), randomBytes(16 * 1024 * 1024));
+  // In hexadecimal digits: they do not look like an archive in the archive.
+  writeFileSync(join(path, "data"), randomBytes(8 * 1024 * 1024).toString("hex"));
   const log = join(path, "log");
   endAfterTest(Bun.spawn(["sh", "-c", `while :; do echo more >> '${log}'; done`]));
   await until("it grows", () => statSync(log).size > 0);
@@ -279,7 +280,7 @@ test("a file that grows meanwhile is said, and nothing is left in the registry",
 });
 
 test("a registry in the folder that is packed is refused, unless a dot hides it", () => {
-  const path = folder("whole", { "murmur.yaml": "name: whole\nversion: 1.0.0\n" });
+  const path = folder("around", { "murmur.yaml": "name: around\nversion: 1.0.0\n" });
   for (const registry of [path, join(path, "registry"), join(path, "packed/here")]) {
     const { exitCode, stderr } = pack(path, "--registry-path", registry);
     expect([registry, exitCode, stderr]).toEqual([
@@ -287,6 +288,7 @@ test("a registry in the folder that is packed is refused, unless a dot hides it"
       1,
       `pack: ${registry} lies in the folder that is packed: name another place with --registry-path\n`,
     ]);
+    expect(readdirSync(path)).toEqual(["murmur.yaml"]);
   }
   for (const registry of [join(path, ".hidden"), `${path}-beside`]) {
     expect(pack(path, "--registry-path", registry)).toMatchObject({ exitCode: 0 });
