@@ -23,15 +23,23 @@ function ciRun(steps: Readonly<Record<string, string>>) {
   const { stdout, exitCode } = Bun.spawnSync(["bash", join(scratch.path, ".ci/run")], {
     env: { PATH: `${join(scratch.path, "bin")}:${process.env.PATH}` },
   });
-  return { isGreen: exitCode === 0, last: stdout.toString().trimEnd().split("\n").at(-1) };
+  return { isGreen: exitCode === 0, said: stdout.toString() };
 }
 
 test("passes once all steps pass, and says how many tests ran", () => {
-  expect(ciRun({ test: TESTS_RAN })).toEqual({ isGreen: true, last: "3 passed, 0 failed" });
+  const { isGreen, said } = ciRun({ test: TESTS_RAN });
+  expect([isGreen, said.trimEnd().split("\n").at(-1)]).toEqual([true, "3 passed, 0 failed"]);
 });
 
 test.each(["ci", "test", "types", "lint", "format"])("fails if npm fails at %s", (step) => {
   expect(ciRun({ test: TESTS_RAN, [step]: "exit 1" }).isGreen).toBe(false);
+});
+
+test("goes no further once npm ci or a test fails", () => {
+  for (const step of ["ci", "test"]) {
+    const { said } = ciRun({ test: TESTS_RAN, types: "echo more", [step]: "exit 1" });
+    expect(said).not.toContain("more");
+  }
 });
 
 test("fails if no test ran", () => {
