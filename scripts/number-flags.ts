@@ -4,8 +4,8 @@ import { parseArgs } from "node:util";
 import { messageOf } from "../src/os-error.ts";
 
 /**
- * The number behind each flag, or its default: `--minutes 0.5`. Ends the process with one line and the usage if an argument
- * is unknown or no number from 0 on.
+ * The whole number behind each flag, or its default: `--minutes 5`. Ends the process with one line and the usage if an
+ * argument is unknown or no such number.
  */
 export function readNumbers<Name extends string>(
   usage: string,
@@ -22,12 +22,13 @@ export function readNumbers<Name extends string>(
     for (const name of names) {
       const text = values[name];
       if (text === undefined) continue;
-      if (!/^\d+(?:\.\d+)?$/.test(String(text))) throw new Error(`--${name} takes a number`);
+      if (!/^\d{1,10}$/.test(String(text))) throw new Error(`--${name} takes a whole number`);
       numbers[name] = Number(text);
     }
     return numbers;
   } catch (error) {
-    process.stderr.write(`${messageOf(error)}\nusage: ${usage}\n`);
+    const [what] = messageOf(error).split("\n");
+    process.stderr.write(`${what}\nusage: ${usage}\n`);
     process.exit(1);
   }
 }
