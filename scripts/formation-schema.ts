@@ -5,6 +5,7 @@
 
 import { join } from "node:path";
 import { Formation } from "../src/formation/index.ts";
+import { writeOrCheck } from "./generated-file.ts";
 
 export const FORMATION_SCHEMA_PATH = join(import.meta.dir, "..", "docs", "formation.schema.json");
 
@@ -14,17 +15,4 @@ export function formationSchemaText(): string {
   return `${JSON.stringify({ ...head, ...Formation }, undefined, 2)}\n`;
 }
 
-if (import.meta.main) {
-  const unknown = process.argv.slice(2).find((flag) => flag !== "--check");
-  if (unknown !== undefined) {
-    process.stderr.write(`formation-schema: unknown argument: ${unknown} (only --check is known)\n`);
-    process.exit(1);
-  }
-  const file = Bun.file(FORMATION_SCHEMA_PATH);
-  if (!process.argv.includes("--check")) {
-    await Bun.write(file, formationSchemaText());
-  } else if (!(await file.exists()) || (await file.text()) !== formationSchemaText()) {
-    process.stderr.write("docs/formation.schema.json is stale: run npm run formation:schema\n");
-    process.exitCode = 1;
-  }
-}
+if (import.meta.main) await writeOrCheck(FORMATION_SCHEMA_PATH, formationSchemaText(), "formation:schema");

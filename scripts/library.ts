@@ -4,11 +4,10 @@
  *
  * The entry points are `src/<name>/index.ts`, and their imports are followed from there.
  */
-import { mkdtempSync, rmSync } from "node:fs";
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join, relative } from "node:path";
 import { messageOf } from "../src/os-error.ts";
-import { beforeAnEnd } from "./before-an-end.ts";
+import { temporaryFolder } from "./before-an-end.ts";
 import { ROOT } from "./compile.ts";
 import { slimSourceMap } from "./library/source-map.ts";
 
@@ -27,21 +26,11 @@ const SOURCES = ENTRY_POINTS.map((name) => join(ROOT, "src", name, "index.ts"));
  */
 async function buildLibrary(place: string): Promise<void> {
   await mkdir(dirname(place), { recursive: true });
-  let scratch = "";
-  const remove = () => {
-    if (scratch !== "") rmSync(scratch, { recursive: true, force: true });
-  };
-  const forgetSignals = beforeAnEnd(remove);
-  try {
-    scratch = mkdtempSync(join(dirname(place), ".library-"));
-    const made = join(scratch, "library");
-    await Promise.all([writePrograms(made), writeDeclarations(made, scratch)]);
-    await rm(place, { recursive: true, force: true });
-    await rename(made, place);
-  } finally {
-    remove();
-    forgetSignals();
-  }
+  using scratch = temporaryFolder(join(dirname(place), ".library-"));
+  const made = join(scratch.path, "library");
+  await Promise.all([writePrograms(made), writeDeclarations(made, scratch.path)]);
+  await rm(place, { recursive: true, force: true });
+  await rename(made, place);
 }
 
 /** Code that both entry points use goes into one chunk, so that a class is the same class in both. */

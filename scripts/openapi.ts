@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { TObject } from "@sinclair/typebox";
 import packageFile from "../package.json" with { type: "json" };
 import { Refused } from "../src/api/schemas.ts";
+import { writeOrCheck } from "./generated-file.ts";
 import { ENDPOINTS, type Endpoint, refusalsOf } from "./openapi/endpoints.ts";
 import type { Sentence } from "./openapi/sentences.ts";
 
@@ -103,18 +104,4 @@ export async function openApiText(): Promise<string> {
   return `${JSON.stringify(await openApiDocument(), undefined, 2)}\n`;
 }
 
-if (import.meta.main) {
-  const unknown = process.argv.slice(2).find((flag) => flag !== "--check");
-  if (unknown !== undefined) {
-    process.stderr.write(`openapi: unknown argument: ${unknown} (only --check is known)\n`);
-    process.exit(1);
-  }
-  const file = Bun.file(OPENAPI_PATH);
-  const text = await openApiText();
-  if (!process.argv.includes("--check")) {
-    await Bun.write(file, text);
-  } else if (!(await file.exists()) || (await file.text()) !== text) {
-    process.stderr.write("openapi.json is stale: run npm run openapi\n");
-    process.exitCode = 1;
-  }
-}
+if (import.meta.main) await writeOrCheck(OPENAPI_PATH, await openApiText(), "openapi");

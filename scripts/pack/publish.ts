@@ -3,13 +3,11 @@ import {
   createWriteStream,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
-  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
@@ -25,7 +23,7 @@ import { locate, platformName } from "../../src/registry/places.ts";
 import { Registry, type Resolution } from "../../src/registry/registry.ts";
 import { LOCAL_SIGNATURE } from "../../src/registry/zip/local-header.ts";
 import { atOnce } from "../../src/slices.ts";
-import { beforeAnEnd } from "../before-an-end.ts";
+import { temporaryFolder } from "../before-an-end.ts";
 import { sha256OfFile } from "../release/checksums.ts";
 
 /** How the daemon resolves the artifact, and where it is. */
@@ -50,30 +48,20 @@ export async function publishFolder(
   refusePreferred(coordinates, registry, `${base}.mur.zip`);
   refuseWithin(folder, registry);
   mkdirSync(registry, { recursive: true });
-  let staging = "";
-  // Ctrl-C leaves no half-written archive behind. Heard before there is a folder, so that none is ever left.
-  const remove = () => {
-    if (staging !== "") rmSync(staging, { recursive: true, force: true });
-  };
-  const forgetSignals = beforeAnEnd(remove);
-  try {
-    staging = mkdtempSync(pathBelow(registry, ".packing-"));
-    const made = place(staging);
-    mkdirSync(made, { recursive: true });
-    const archive = pathBelow(made, `${base}.mur.zip`);
-    await writeArchive(folder, archive);
-    writeFileSync(pathBelow(made, `${base}.sha256`), `${await sha256OfFile(archive)}\n`);
-    const resolution = await new Registry({
-      path: staging,
-      readManifest,
-      lower: (manifest) => atOnce(lowerManifest(manifest)),
-    }).resolve(coordinates);
-    if (resolution.ok) moveIntoPlace(made, place(registry), [`${base}.mur.zip`, `${base}.sha256`]);
-    return { resolution, path: pathBelow(place(registry), `${base}.mur.zip`) };
-  } finally {
-    remove();
-    forgetSignals();
-  }
+  // Ctrl-C leaves no half-written archive behind.
+  using staging = temporaryFolder(pathBelow(registry, ".packing-"));
+  const made = place(staging.path);
+  mkdirSync(made, { recursive: true });
+  const archive = pathBelow(made, `${base}.mur.zip`);
+  await writeArchive(folder, archive);
+  writeFileSync(pathBelow(made, `${base}.sha256`), `${await sha256OfFile(archive)}\n`);
+  const resolution = await new Registry({
+    path: staging.path,
+    readManifest,
+    lower: (manifest) => atOnce(lowerManifest(manifest)),
+  }).resolve(coordinates);
+  if (resolution.ok) moveIntoPlace(made, place(registry), [`${base}.mur.zip`, `${base}.sha256`]);
+  return { resolution, path: pathBelow(place(registry), `${base}.mur.zip`) };
 }
 
 /** @throws {Error} if the daemon would go on taking another archive: the one for this platform only */
